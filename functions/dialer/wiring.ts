@@ -28,6 +28,7 @@ export function createDialerMemory(): DialerMemory {
     callbacks: { unverifiedSaidAt: -Infinity },
     documents: { unreadableSaidOf: new Set(), hasClientEntries: false },
     usage: new Map(),
+    rounds: new Map(),
     ownReceivers: new Map(),
   };
 }

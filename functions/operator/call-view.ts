@@ -2,7 +2,7 @@ import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { Tries } from "#shared/calls/tries.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
-import { toResultView, resultViewSchema } from "#shared/calls/views.ts";
+import { toResultView, resultViewSchema, splitView, toSplitView } from "#shared/calls/views.ts";
 import * as z from "#shared/lib/zod.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
@@ -29,6 +29,7 @@ export const callViewSchema = z
     not_before: z.nullable(time).check(z.describe("Call-Not-Before of its request")),
     urgent: z.boolean().check(z.describe("True by Call-Priority of its request")),
     campaign: z.nullable(z.string()).check(z.describe("Call-Campaign of its request")),
+    ...splitView,
     due_at: z.nullable(time),
     accepted_at: time,
     updated_at: time,
@@ -108,6 +109,7 @@ export function toCallView(row: CallRow): CallView {
     not_before: toIsoTime(row.notBefore),
     urgent: row.isUrgent,
     campaign: row.campaign ?? null,
+    ...toSplitView(row),
     // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
     accepted_at: toIsoTime(row.acceptedAt),

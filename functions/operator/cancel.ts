@@ -3,6 +3,7 @@ import { backlogOfKey } from "#shared/calls/call-row.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { Cancellable } from "#shared/policy/controls.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
+import { agentsOf, findSplit } from "#shared/dial-plan/splits.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { answerUnprocessable } from "../api/http/problem.ts";
@@ -72,6 +73,11 @@ const cancelCalls = declareRoute({
     ),
   answer: cancelledSchema,
   async handle({ c, deps, body: { request_id, agent_id = "", cursor } }) {
+    if (findSplit(agent_id, deps.plan) !== undefined) {
+      const arms = agentsOf(agent_id, deps.plan).join(", ");
+      const detail = `is a split, whose calls are its arms': cancel those of ${arms}`;
+      return answerUnprocessable(c, [{ pointer: "/agent_id", detail }]);
+    }
     const what = request_id === undefined ? { agent: agent_id } : { request: request_id };
     const target = request_id === undefined ? `agent ${agent_id}` : `request ${request_id}`;
     const refuse = (detail: string) => answerUnprocessable(c, [{ pointer: "/cursor", detail }]);

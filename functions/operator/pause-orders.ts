@@ -1,4 +1,5 @@
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { findSplit } from "#shared/dial-plan/splits.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
@@ -53,7 +54,9 @@ export async function findPauseProblem(
   if (until !== undefined && until <= now) {
     return { pointer: "/until", detail: "must be in the future" };
   }
-  if (agent_id !== undefined && findAgentRoute(agent_id, plan) === undefined) {
+  const isAgent = (name: string) =>
+    findSplit(name, plan) !== undefined || findAgentRoute(name, plan) !== undefined;
+  if (agent_id !== undefined && !isAgent(agent_id)) {
     return { pointer: "/agent_id", detail: "is no agent of the dial plan" };
   }
   const accounts = Object.values(plan.agents).map((route) => route.account);

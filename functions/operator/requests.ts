@@ -19,7 +19,7 @@ import {
   type RequestView,
 } from "./request-progress.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
-import { slotMinutes } from "#shared/policy/usage.ts";
+import { slotMinutes } from "#shared/policy/usage-ends.ts";
 
 /** Maximum requests of one answer, and maximum calls of each that are read. */
 const listedMax = 50;

@@ -2,7 +2,7 @@ import { resultStatuses } from "#shared/calls/call-result.ts";
 import { callStates } from "#shared/calls/states.ts";
 import * as z from "#shared/lib/zod.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
-import { endsIn, slotMinutes } from "#shared/policy/usage.ts";
+import { endsIn, slotMinutes } from "#shared/policy/usage-ends.ts";
 import { readUsage, type Usage } from "../api/actions/read-usage.ts";
 import { measures, sumUsage } from "../api/actions/sum-usage.ts";
 import { anyName, instant, time, toIsoTime } from "../api/http/fields.ts";

@@ -27,6 +27,7 @@ import { reviewRoutes } from "./review.ts";
 import { resultRoutes } from "./results.ts";
 import { searchRoutes } from "./search.ts";
 import { sendRoutes } from "./send-calls.ts";
+import { splitRoutes } from "./splits.ts";
 import type { Route } from "../api/http/route.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { usageRoutes } from "./usage.ts";
@@ -49,6 +50,7 @@ export const operatorRoutes: readonly Route[] = [
   ...countRoutes,
   ...needRoutes,
   ...resultRoutes,
+  ...splitRoutes,
   ...usageRoutes,
   ...campaignRoutes,
   ...auditRoutes,

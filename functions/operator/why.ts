@@ -3,6 +3,7 @@ import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.t
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
+import { agentsOf } from "#shared/dial-plan/splits.ts";
 import * as z from "#shared/lib/zod.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { listHolding } from "#shared/rules/texts.ts";
@@ -132,6 +133,7 @@ async function findAsked(
   deps: RouteDeps,
 ): Promise<readonly CallNow[]> {
   if (call_id !== undefined) return findCall(call_id, waiting, deps);
+  const agents = agent_id === undefined ? undefined : agentsOf(agent_id, deps.plan);
   const ofCampaign =
     campaign === undefined ? undefined : await readRequests({ campaign, client }, deps);
   return waiting.calls.filter(
@@ -139,7 +141,7 @@ async function findAsked(
       (request_id === undefined || call.requestId === request_id) &&
       (ofCampaign === undefined || ofCampaign.has(call.requestId)) &&
       (client === undefined || call.client === client) &&
-      (agent_id === undefined || call.agentId === agent_id) &&
+      (agents === undefined || agents.includes(call.agentId)) &&
       (account === undefined || [call.account?.name, call.account?.planned].includes(account)),
   );
 }

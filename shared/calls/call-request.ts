@@ -234,6 +234,12 @@ export interface CallHeaders {
   campaign?: string | undefined;
 }
 
+/** The headers of a call's request, and what else is known of the call from its beginning and goes on with its chain. */
+export interface CallOrigin extends CallHeaders {
+  /** The split that has chosen the call's agent, and its round (split-mark.ts). */
+  split?: string | undefined;
+}
+
 /**
  * Says that a call is the first of its request, or the first of its agent in the request: its row stands for the request
  * in the ledger's lists. Most calls are neither.
@@ -241,7 +247,7 @@ export interface CallHeaders {
 export type First = "request" | "agent";
 
 /** An accepted call: the client's request and the data added at acceptance. */
-export interface Call extends CallHeaders {
+export interface Call extends CallOrigin {
   /** Composed of the request's id and the call's index (ids.ts). It is sent to the provider with the call. */
   id: string;
   /** The `X-Request-Id` of the request that contained the call. */

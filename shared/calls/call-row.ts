@@ -1,7 +1,7 @@
 import type { CallEvent } from "./call-event.ts";
 import {
   type Call,
-  type CallHeaders,
+  type CallOrigin,
   type CallRequest,
   type First,
   type Route,
@@ -128,6 +128,8 @@ export interface CallRow {
   isUrgent: boolean;
   /** `Call-Campaign` of its request. */
   campaign?: string | undefined;
+  /** The split that has chosen the call's agent, and its round. */
+  split?: string | undefined;
   /** Written with the first row of a call, and never changed. */
   first?: First | undefined;
   /** Ids of the calls that this redial or this try follows, the first one first. */
@@ -187,16 +189,18 @@ export function toCall(row: CallRow): Call | undefined {
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 
-/** Returns what the headers of a row's request said, without what they did not. */
+/** Returns what the headers of a row's request said, without what they did not, and the split that has chosen its agent. */
 export function headersOf({
   notBefore,
   isUrgent,
   campaign,
-}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign">): CallHeaders {
+  split,
+}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign" | "split">): CallOrigin {
   return {
     ...(notBefore === null ? {} : { notBefore }),
     ...(isUrgent ? { urgent: true } : {}),
     ...(campaign === undefined ? {} : { campaign }),
+    ...(split === undefined ? {} : { split }),
   };
 }
 
@@ -251,6 +255,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     notBefore: call.notBefore ?? null,
     isUrgent: call.urgent ?? false,
     ...(call.campaign === undefined ? {} : { campaign: call.campaign }),
+    ...(call.split === undefined ? {} : { split: call.split }),
     ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),

@@ -1,3 +1,4 @@
+import { parseSplitMark } from "./split-mark.ts";
 import * as z from "../lib/zod.ts";
 import type { CallRow } from "./call-row.ts";
 import type { Mode } from "./ids.ts";
@@ -77,6 +78,17 @@ export function toHeadersView({
 
 function textOf(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
+}
+
+/** The field of calls' views and events that names a split. */
+export const splitView = {
+  split: z
+    .optional(z.string())
+    .check(z.describe("The split that the call was posted to, of which `agent_id` is an arm")),
+};
+
+export function toSplitView({ split }: Pick<CallRow, "split">): { split?: string } {
+  return split === undefined ? {} : { split: parseSplitMark(split).name };
 }
 
 /** Counts of a request's calls, as answers and events show them. Loose like all of /v1, as fields may be added. */

@@ -45,8 +45,12 @@ export function mayBeDialed(
   return mode === "test" || mayBeCalled(request, plan);
 }
 
-/** Returns the agent's route in the plan, or else that of `*`. Only `RouteTable.find` says where a client's calls go. */
-export function findAgentRoute(agentId: string, { agents }: DialPlan): Route | undefined {
+/**
+ * Returns the agent's route in the plan, or else that of `*`; of a split undefined, as its arms make its calls. Only
+ * `RouteTable.find` says where a client's calls go.
+ */
+export function findAgentRoute(agentId: string, { agents, splits }: DialPlan): Route | undefined {
+  if (Object.hasOwn(splits, agentId)) return undefined;
   return Object.hasOwn(agents, agentId) ? agents[agentId] : agents["*"];
 }
 

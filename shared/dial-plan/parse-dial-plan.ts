@@ -7,6 +7,7 @@ import { unknownChecks } from "./checks.ts";
 import { type DialPlan, dialPlanSchema } from "./plan-schema.ts";
 import { retryProblems } from "./retry-rules.ts";
 import type { RouteKinds } from "./route-kinds.ts";
+import { detectPointsDefault, splitProblems } from "./splits.ts";
 
 /**
  * Parses the dial plan: `override` (the variable DIAL_PLAN, JSON) if it is set, otherwise `bundled`.
@@ -95,9 +96,24 @@ function withRoutes(
   written: z.infer<typeof dialPlanSchema>,
   kinds: RouteKinds,
 ): { plan: DialPlan; problems: Problem[] } {
-  const plan: DialPlan = { ...written, agents: {}, retries: {} };
+  const plan: DialPlan = { ...written, agents: {}, retries: {}, splits: {} };
   const problems: Problem[] = [];
-  for (const [name, { retry, provider: account, ...fields }] of Object.entries(written.agents)) {
+  for (const [name, agent] of Object.entries(written.agents)) {
+    const { retry, provider: account, split, detectPoints, ...fields } = agent;
+    if (split !== undefined) {
+      plan.splits[name] = { arms: split, detectPoints: detectPoints ?? detectPointsDefault };
+      for (const { path, message } of splitProblems(name, split, written.agents)) {
+        problems.push({ path: ["agents", name, ...path], message });
+      }
+      continue;
+    }
+    if (account === undefined) {
+      problems.push({ path: ["agents", name, "provider"], message: mustBeAccount });
+      continue;
+    }
+    if (detectPoints !== undefined) {
+      problems.push({ path: ["agents", name, "detectPoints"], message: "is for a split alone" });
+    }
     const { type = account, baseUrl, timeoutSeconds } = plan.providers[account] ?? {};
     if (!typeNames.includes(type)) {
       problems.push({ path: ["agents", name, "provider"], message: mustBeAccount });

@@ -13,6 +13,7 @@ import { guardsSchema, realClient } from "./guards.ts";
 import { checksSchema } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
 import { type RetryRule, retrySchema } from "./retry-rules.ts";
+import { armsSchema, detectPointsSchema, type Split } from "./splits.ts";
 import { stateProblems } from "./state-regions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -68,9 +69,11 @@ export const dialPlanSchema = z
       .record(
         z.string().check(z.minLength(1), z.maxLength(128)),
         z.looseObject({
-          provider: z.string(mustBeAccount),
+          provider: z.optional(z.string(mustBeAccount)),
           callingHours: z.optional(z.string()),
           retry: z.optional(retrySchema),
+          split: z.optional(armsSchema),
+          detectPoints: z.optional(detectPointsSchema),
         }),
       )
       .check(z.refine((agents) => Object.keys(agents).length > 0, "must name an agent, or *")),
@@ -252,4 +255,6 @@ export type DialPlan = Omit<z.infer<typeof dialPlanSchema>, "agents"> & {
   agents: Record<string, Route>;
   /** Rules by agent_id. They are no part of a route, which each row stores. */
   retries: Record<string, RetryRule>;
+  /** Agents whose calls are divided among others, by agent_id. They have no route. */
+  splits: Record<string, Split>;
 };

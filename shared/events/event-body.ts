@@ -1,7 +1,13 @@
 import * as z from "../lib/zod.ts";
 import type { CallEventType } from "../calls/call-event.ts";
 import { type CallState, callStates, statesWhere } from "../calls/states.ts";
-import { countsViewSchema, headersView, resultViewSchema, testView } from "../calls/views.ts";
+import {
+  countsViewSchema,
+  headersView,
+  resultViewSchema,
+  testView,
+  splitView,
+} from "../calls/views.ts";
 
 /**
  * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.
@@ -39,6 +45,7 @@ function callEventBody(
       ),
     agent_id: z.string(),
     ...headersView,
+    ...splitView,
     state: z.enum(states).check(z.describe("State of the call when it happened")),
     reason: z.string().check(z.describe("Why the call was in that state")),
     attempt: z

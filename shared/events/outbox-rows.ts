@@ -16,7 +16,13 @@ import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { isOfRestore } from "../calls/restore-row.ts";
 import { hasEnded } from "../calls/record-result.ts";
 import { indexOwnEvents, ownDeliveryOf, withOwnDelivery } from "./own-events.ts";
-import { type ResultView, toHeadersView, toResultView, toTestView } from "../calls/views.ts";
+import {
+  type ResultView,
+  toHeadersView,
+  toResultView,
+  toTestView,
+  toSplitView,
+} from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 
@@ -248,7 +254,7 @@ export interface EventBody {
 /** The fields of a row that its events contain. */
 type EventSubject = Pick<
   CallRow,
-  "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "echo" | "result" | "tries"
+  "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "split" | "echo" | "result" | "tries"
 > &
   Partial<Pick<CallRow, "ancestors" | "mode">>;
 
@@ -269,6 +275,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       sequence,
       agent_id: agentId,
       ...toHeadersView(row),
+      ...toSplitView(row),
       state,
       reason,
       attempt,

@@ -2,9 +2,11 @@ import type { First } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow, HistoryEntry } from "../calls/call-row.ts";
 import { type CallState, states } from "../calls/states.ts";
-import { hourMs, minuteMs } from "../lib/units.ts";
+import { hourMs } from "../lib/units.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
-import type { Documents } from "../ports/documents.ts";
+import type { Addition, Documents } from "../ports/documents.ts";
+import { splitAdditions } from "./split-rounds.ts";
+import { endOf } from "./usage-ends.ts";
 
 /** The names by which calls are counted. A document of kind `usage` has those of one hour. */
 export interface UsageOf {
@@ -12,6 +14,8 @@ export interface UsageOf {
   agentId: string;
   /** The `Call-Campaign` of their requests. Absent: none was sent. */
   campaign?: string | undefined;
+  /** The split that has chosen the agent, and its round. No usage is counted by it. */
+  split?: string | undefined;
 }
 
 /** One step of a call, and its additions to the usage of the hour. */
@@ -26,9 +30,6 @@ export const otherNames = "*other";
 const namesMax = 100;
 /** Reads or additions that are under way at once. */
 const atOnce = 10;
-
-/** Minutes of one bar of the ends within an hour. */
-export const slotMinutes = 5;
 
 /** Counters besides the states that calls reached and the results that became known, which have their own names. */
 export const usageCounters = {
@@ -48,9 +49,6 @@ export const usageCounters = {
 /** Prefix of the cost by currency, in millionths of its unit: `cost USD`. */
 const costPrefix = "cost ";
 
-/** Prefix of the ends of calls, followed by the slot within the hour and the outcome: `@5 completed`. */
-const endPrefix = "@";
-
 /** Names the document of an hour. The hours sort by time, and those of a client stand together. */
 export function usageKeyOf(at: number, { client, agentId, campaign = "" }: UsageOf) {
   const key = `${hourPrefixOf(at)}${JSON.stringify([client, agentId, campaign])}`;
@@ -63,21 +61,9 @@ export function hourPrefixOf(at: number): string {
 }
 
 /** Parses a key that `usageKeyOf` made. `hour`: its start, in milliseconds since the epoch. */
-export function parseUsageKey(key: string): Required<UsageOf> & { hour: number } {
+export function parseUsageKey(key: string): Required<Omit<UsageOf, "split">> & { hour: number } {
   const [client = "", agentId = "", campaign = ""]: string[] = JSON.parse(key.slice(7));
   return { hour: Number(key.slice(0, 6)) * hourMs, client, agentId, campaign };
-}
-
-/** Returns the ends that a document counts: each call once, by the state or the result with which it ended. */
-export function endsIn(
-  hour: number,
-  counters: Readonly<Record<string, number>>,
-): { at: number; outcome: string; count: number }[] {
-  return Object.entries(counters).flatMap(([name, count]) => {
-    const [slot = "", outcome = ""] = name.slice(endPrefix.length).split(" ");
-    if (!name.startsWith(endPrefix)) return [];
-    return { at: hour + Number(slot) * slotMinutes * minuteMs, outcome, count };
-  });
 }
 
 /** A call that has entered a state. */
@@ -129,9 +115,9 @@ export function changedStep(before: CallRow, next: CallRow, at: number): UsageSt
       : enteredStep({ ...next, before: before.history, isPolled: next.dueAt !== null }, at)
           .counters;
   const optedOut = next.optedOut && !before.optedOut ? { [usageCounters.optedOut]: 1 } : {};
-  const { client, agentId, campaign }: UsageOf = next;
+  const { client, agentId, campaign, split }: UsageOf = next;
   return {
-    of: { client, agentId, campaign },
+    of: { client, agentId, campaign, split },
     counters: { ...entered, ...optedOut, ...resultCounters(before, next, at) },
   };
 }
@@ -185,11 +171,6 @@ export function costsIn(
   });
 }
 
-/** Names the counter of calls that ended so within five minutes. */
-function endOf(outcome: string, at: number): string {
-  return `${endPrefix}${Math.floor((at % hourMs) / (slotMinutes * minuteMs))} ${outcome}`;
-}
-
 /** Names that have a document in an hour, by the beginning of their keys. */
 export type KnownUsage = Map<string, { keys: Set<string>; isFull: boolean }>;
 
@@ -217,11 +198,12 @@ export async function addUsage(
   const sums = sumSteps(steps, at);
   await learnNames(sums, hour, documents);
   const admitted = sums.map(({ of, counters }) => ({ of: admit(of, hour), counters }));
-  const additions = sumSteps(admitted, at).map(({ of, counters }) => ({
+  const additions: Addition[] = sumSteps(admitted, at).map(({ of, counters }) => ({
     ...usageKeyOf(at, of),
     counters,
     expiresAt,
   }));
+  additions.push(...splitAdditions(steps, expiresAt));
   if (additions.length > 0) await documents.addAll(additions);
 }
 

@@ -2,6 +2,7 @@ import * as z from "../lib/zod.ts";
 import {
   type Call,
   type CallHeaders,
+  type CallRequest,
   type First,
   storedCallRequestSchema,
 } from "../calls/call-request.ts";
@@ -37,6 +38,8 @@ const callsFields = z.strictObject({
   /** Milliseconds since the epoch. */
   acceptedAt: z.number(),
   ...headers,
+  /** Present for a redial of a call whose agent a split has chosen. */
+  split: z.optional(z.string()),
   /** Present for a redial: ids of the calls that it replaces, the first one first. */
   ancestors: z.optional(z.array(z.string())),
   calls: z
@@ -46,7 +49,10 @@ const callsFields = z.strictObject({
 
 const callsSchema = callsFields.check(isOfItsMode);
 
-export type CallsMessage = z.infer<typeof callsSchema>;
+export type CallsMessage = Omit<z.infer<typeof callsSchema>, "calls"> & {
+  /** `split`: that which has chosen the agent in the place of the one that was posted. */
+  calls: { index: number; request: CallRequest; split?: string | undefined }[];
+};
 
 /** An accepted request (`createRequestMessage`), parsed into a message of all its calls. */
 const requestSchema = z.pipe(
@@ -86,7 +92,7 @@ export const messageSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("outcome"), settlement: settlementSchema }),
 ]);
 
-export type Message = z.infer<typeof messageSchema>;
+export type Message = Exclude<z.infer<typeof messageSchema>, { kind: "calls" }> | CallsMessage;
 
 /** Returns the calls of a message, each with its id. A message has all calls of its request. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
@@ -98,7 +104,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     agents.add(agentId);
     return { first };
   };
-  return calls.map(({ index, request }) => ({
+  return calls.map(({ index, request, split = message.split }) => ({
     id: toCallId(requestId, index),
     requestId,
     batchCalls: calls.length,
@@ -110,6 +116,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
     ...(campaign === undefined ? {} : { campaign }),
+    ...(split === undefined ? {} : { split }),
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
 }

@@ -5,6 +5,7 @@ import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
 import { ownBreakerSchema, receiverKinds } from "./receiver-kinds.ts";
+import { splitKinds } from "./split-kinds.ts";
 import { sentFileKind } from "./sent-file-kind.ts";
 import { tokenKinds } from "./token-kinds.ts";
 
@@ -75,6 +76,7 @@ const auditEntry = z.looseObject({
 /** Makers of the schemas of values, by kind. Times: milliseconds since the epoch. Unknown fields stay, as changes spread the value. */
 const kinds = {
   ...guardKinds,
+  ...splitKinds,
   ...sentFileKind,
   ...tokenKinds,
   ...receiverKinds,

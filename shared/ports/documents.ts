@@ -26,7 +26,13 @@ export interface PurgePosition {
 }
 
 /** Kinds of documents that have counters alone. */
-type CounterKind = "failures" | "usage" | "day-counts" | "write-counts" | "gathered";
+type CounterKind =
+  | "failures"
+  | "usage"
+  | "day-counts"
+  | "write-counts"
+  | "gathered"
+  | "split-results";
 
 /** An addition to the counters of a document, which is created if absent. */
 export interface Addition extends DocumentKey<CounterKind> {

@@ -47,6 +47,7 @@ const rowSchema = () =>
     notBefore: time,
     isUrgent: z._default(z.boolean(), false),
     campaign: z.optional(z.string()),
+    split: z.optional(z.string()),
     first: z.optional(z.enum(["request", "agent"])),
     ancestors: z._default(z.array(z.string()), []),
     tries: z.optional(triesSchema),

@@ -3,10 +3,11 @@ import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
+import { splitsOf } from "../dial-plan/splits.ts";
 import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
-import { pauseKeysOf } from "../policy/controls.ts";
+import { pauseKeyOf, pauseKeysOf } from "../policy/controls.ts";
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
 export interface ResolvedRoute {
@@ -107,6 +108,11 @@ function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): Resolve
     account,
     breakers: [...probed, ...(route.checks ?? []).map(checkBreakerOf)],
     probed,
-    pauses: pauseKeysOf(of, route),
+    pauses: [...pauseKeysOf(of, route), ...pausesOfSplits(of, table)],
   };
+}
+
+/** Names the pauses of the splits of which an agent is an arm: they hold all calls of their arms. */
+function pausesOfSplits({ agentId }: ClientAgent, { plan }: RouteTable): DocumentKey<"pause">[] {
+  return splitsOf(agentId, plan).map((name) => pauseKeyOf({ agent: name }));
 }

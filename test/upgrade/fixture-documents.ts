@@ -95,6 +95,23 @@ export function createDocuments(
     "write-counts": {
       '["client and a minute"]': { value: { entries: 61, characters: 18_000 }, ...within },
     },
+    split: {
+      agent_any: {
+        value: {
+          key: "0123456789abcdef",
+          arms: { agent_sales: 80, agent_desk: 20 },
+          since: ago(60),
+          verdict: { at: ago(1), arms: { agent_sales: { ended: 1, answered: 1, completed: 0 } } },
+        },
+        ...never,
+      },
+    },
+    "split-results": {
+      [JSON.stringify(["agent_any", ago(60), "agent_sales"])]: {
+        value: { ended: 3, answered: 2, completed: 1 },
+        ...within,
+      },
+    },
     gathered: {
       '["client, minute and page"]': { value: { eyJraW5kIjoibGlzdCJ9: 1 }, ...within },
     },

@@ -12,7 +12,7 @@ const clientPageDocuments = 2000;
 const clientPagesMax = 10;
 
 /** One document of usage: an hour of a client, an agent and a campaign. */
-export interface Usage extends Required<UsageOf> {
+export interface Usage extends Required<Omit<UsageOf, "split">> {
   /** Start of the hour, in milliseconds since the epoch. `campaign`: empty where none was sent. */
   hour: number;
   counters: Readonly<Record<string, number>>;

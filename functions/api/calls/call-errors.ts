@@ -9,6 +9,7 @@ import {
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
 import { findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
+import { agentsBehind, findSplit } from "#shared/dial-plan/splits.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
@@ -44,10 +45,7 @@ const callHeaders = ["call-not-before", "call-priority", "call-campaign"];
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(
   body: CallRequest | CallRequest[],
-  caller: Pick<Caller, "client" | "mode" | "agents"> & {
-    at: number;
-    notBefore?: number | undefined;
-  },
+  caller: CallerAt,
   settings: ApiSettings,
 ): ProblemError[] {
   const { at: acceptedAt, notBefore = 0 } = caller;
@@ -68,22 +66,50 @@ export function findRefusals(
   return refusals.slice(0, errorsMax);
 }
 
+/** An error of one call. The field is a pointer, such as `/agent_id`, or empty for the whole call. */
+interface CallError {
+  field: string;
+  detail: string;
+}
+
+/** A caller, and when its call is accepted and may be dialed at the earliest. */
+type CallerAt = Pick<Caller, "client" | "mode" | "agents"> & {
+  at: number;
+  notBefore?: number | undefined;
+};
+
 /**
  * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's
- * agents. A pointer names a field, such as `/agent_id`, or is empty for the whole call.
+ * agents. A call to a split may get any of its arms, so that what one of them refuses is refused; the right to the split is enough.
  */
 export function findPlanErrors(
   request: CallRequest,
-  caller: Pick<Caller, "client" | "mode" | "agents"> & {
-    at: number;
-    notBefore?: number | undefined;
-  },
+  caller: CallerAt,
+  settings: Pick<ApiSettings, "plan" | "table" | "schedule">,
+): CallError[] {
+  const { agent_id } = request;
+  const isAllowed = caller.agents.includes("*") || caller.agents.includes(agent_id);
+  if (findSplit(agent_id, settings.plan) === undefined) {
+    return findErrorsAlong(request, { ...caller, isAllowed }, settings);
+  }
+  for (const arm of agentsBehind(agent_id, settings.plan)) {
+    const toArm = { ...request, agent_id: arm };
+    const errors = findErrorsAlong(toArm, { ...caller, isAllowed }, settings);
+    if (errors.length > 0) return errors;
+  }
+  return [];
+}
+
+/** Returns the errors of a call to an agent that is no split. */
+function findErrorsAlong(
+  request: CallRequest,
+  caller: Omit<CallerAt, "agents"> & { isAllowed: boolean },
   { plan, table, schedule }: Pick<ApiSettings, "plan" | "table" | "schedule">,
-): { field: string; detail: string }[] {
-  const { client, mode, agents, at: acceptedAt, notBefore = acceptedAt } = caller;
-  const errors: { field: string; detail: string }[] = [];
+): CallError[] {
+  const { client, mode, isAllowed, at: acceptedAt, notBefore = acceptedAt } = caller;
+  const errors: CallError[] = [];
   const route = table.find({ client, mode, agentId: request.agent_id });
-  const wrongAgent = findAgentProblem(request.agent_id, { agents, route });
+  const wrongAgent = findAgentProblem(request.agent_id, { isAllowed, route });
   if (wrongAgent !== undefined) errors.push({ field: "/agent_id", detail: wrongAgent });
   if (mode === "test" && !isTestNumber(request.phone_number)) {
     errors.push({ field: "/phone_number", detail: mustBeTestNumber });
@@ -124,12 +150,11 @@ export function findPlanErrors(
 /** Returns the reason for which a call may not have this agent. Operators pause and cancel calls by their agent's name. */
 function findAgentProblem(
   agentId: string,
-  { agents, route }: { agents: readonly string[]; route: object | undefined },
+  { isAllowed, route }: { isAllowed: boolean; route: object | undefined },
 ): string | undefined {
   if (agentId === "*") {
     return "must name one agent: * is the dial plan's word for all that it does not name";
   }
   if (route === undefined) return "is no agent of the dial plan";
-  const isAllowed = agents.includes("*") || agents.includes(agentId);
   return isAllowed ? undefined : "is not one of this token's agents";
 }

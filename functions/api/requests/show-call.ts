@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { chainOf } from "#shared/calls/chain.ts";
 import { readCallId, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
-import { headersView, toHeadersView } from "#shared/calls/views.ts";
+import { headersView, toHeadersView, splitView, toSplitView } from "#shared/calls/views.ts";
 import * as z from "#shared/lib/zod.ts";
 import { readTries } from "#shared/ports/last-tries.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
@@ -17,6 +17,7 @@ const shownCallSchema = z
     request_id: z.string(),
     accepted_at: time,
     ...headersView,
+    ...splitView,
     redial_of: z
       .optional(z.string())
       .check(z.describe("The call that an operator's redial replaces; absent otherwise")),
@@ -61,6 +62,7 @@ export const showCall = declareRoute({
       request_id: requestIdOf(first.id),
       accepted_at: toIsoTime(first.acceptedAt),
       ...toHeadersView(first),
+      ...toSplitView(first),
       ...(redialOf === undefined ? {} : { redial_of: redialOf }),
       ...(last.redialedAs === null ? {} : { redialed_as: last.redialedAs }),
       history: tries.flatMap(({ history }, n) =>

@@ -14,6 +14,7 @@ import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { watchHeartbeat } from "../runtime/epoch.ts";
+import { chooseArms } from "./choose-arms.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "../runtime/retry-later.ts";
 import { splitRequest } from "./split-request.ts";
@@ -51,14 +52,14 @@ async function answerAll(
   const works = await Promise.all(
     delivered.map(async (one) => {
       const message = await openMessage(one, messageSchema, deps);
-      return { attempt: one.attempt, work: message && classify(message) };
+      return { attempt: one.attempt, work: message && (await findWork(message, deps)) };
     }),
   );
   const requested = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
   const undone = await dial(mergeById(requested), deps, deadline);
 
   const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
-    if (work === undefined) return false; // the message could not be read
+    if (work === undefined) return false; // the message, or what its calls depend on, could not be read
     if (work.kind === "dial") return !work.calls.some(({ id }) => undone.has(id));
     if (work.kind === "settle") return settle(work.settlement, deps);
     return splitRequest(work.request, { attempt, deadline }, deps);
@@ -67,6 +68,18 @@ async function answerAll(
   for (const { work, attempt } of works)
     answers.push((await finish(work, attempt)) ? "ack" : retryLater(attempt));
   return answers;
+}
+
+/** Returns which work a message asks for. Undefined: the ledger cannot be reached. */
+async function findWork(message: Message, deps: DialerDeps): Promise<Work | undefined> {
+  if (message.kind !== "calls") return classify(message);
+  try {
+    return classify(await chooseArms(message, deps));
+  } catch (error) {
+    const request_id = message.requestId;
+    deps.log("alarm", "ledger.unreachable", { request_id, error: errorForLog(error) });
+    return undefined;
+  }
 }
 
 /** Decides which work a message asks for. A request of more than 25 calls is split into rows, which wait for a turn. */

@@ -16,6 +16,7 @@ import { oldestAccepted } from "../dial/dial-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
 import { ownDepsOf } from "../events/own-receivers.ts";
+import { chooseArms } from "./choose-arms.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
 import { countSteps, logEventOf, toNewCall } from "../record/write-decisions.ts";
@@ -50,7 +51,7 @@ async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<Han
     await settleOutcome(message.settlement, deps);
     return "done";
   }
-  const calls = toCalls(message);
+  const calls = toCalls(await chooseArms(message, deps));
   for (let start = 0; start < calls.length; start += rowsPerWrite) {
     const handled = await writeDead(calls.slice(start, start + rowsPerWrite), deps);
     if (handled !== "done") return handled;

@@ -120,11 +120,11 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
     readControlDocuments(brought, { numbers: true }, deps),
   ]);
   for (const id of rows.unreadable) log("alarm", "row.unreadable", { call_id: id });
-  // Rows have the agents and numbers of calls of which the message has only the id.
+  // Rows have the agents and numbers of calls of which the message has only the id, and the agents that splits have chosen.
   const named = requested.flatMap(({ id, call }) => {
     const found = rows.get(id);
-    if (call !== undefined || found === undefined || found === unreadable) return [];
-    return toCall(found) ?? [];
+    if (found === undefined || found === unreadable) return [];
+    return found.agentId === call?.request.agent_id ? [] : (toCall(found) ?? []);
   });
   const read =
     named.length === 0

@@ -11,6 +11,7 @@ import type { KnownReceivers } from "#shared/events/outbox-ledger.ts";
 import type { KnownUsage } from "#shared/policy/usage.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
+import type { KnownRound } from "../consume/choose-arms.ts";
 import type { AskCheck } from "./ask-check.ts";
 import type { PostEvent } from "./post-event.ts";
 
@@ -138,6 +139,8 @@ export interface DialerMemory {
   };
   /** Campaigns and agents of the hour that have a document of usage. */
   usage: KnownUsage;
+  /** Rounds of the plan's splits, by name. */
+  rounds: Map<string, KnownRound>;
   /** Clients' own receivers, as this process has read them. */
   ownReceivers: KnownReceivers;
 }

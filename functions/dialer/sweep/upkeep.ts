@@ -7,6 +7,7 @@ import { trackRequests } from "./track-requests.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch, readEpochs } from "../runtime/epoch.ts";
 import { withPortLimits } from "../runtime/time-limits.ts";
+import { judgeSplits } from "./judge-splits.ts";
 import { purgeSome } from "./purge.ts";
 import { compactJournal, purgeJournal } from "./compact-journal.ts";
 import { holdLease, isTaken } from "./sweep-lease.ts";
@@ -22,6 +23,7 @@ const parts = {
   visit: { ms: 8_000, statements: 120 },
   purge: { ms: 8_000, statements: 200 },
   journal: { ms: 5_000, statements: 10 },
+  splits: { ms: 5_000, statements: 60 },
 };
 
 /**
@@ -49,6 +51,7 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
     await lease.reach(await visitBacklogs(value, begin(parts.visit), ready).catch(fail));
     await lease.reach(await purgeSome(value, begin(parts.purge), ready).catch(fail));
     await lease.reach(await compactJournal(value, begin(parts.journal), ready).catch(fail));
+    await judgeSplits(begin(parts.splits), ready).catch(fail);
     await purgeJournal(begin(parts.journal), ready).catch(fail);
     await lease.reach({ leaseUntil: 0 });
   } catch (error) {

@@ -1,3 +1,6 @@
+import type { CallRequest } from "#shared/calls/call-request.ts";
+import { chooseArm, findSplit } from "#shared/dial-plan/splits.ts";
+import { roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
@@ -143,10 +146,10 @@ function postedCalls(
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
   return mapInSlices(calls, (one, index) => {
     if ("errors" in one) return refused(one.errors);
-    const { request } = one;
+    const request = toArm(one.request, known);
     const { agent_id: agentId } = request;
     const target = known.resolver.find({ client, mode, agentId });
-    const errors = findPlanErrors(request, { client, mode, agents, at }, known);
+    const errors = findPlanErrors(one.request, { client, mode, agents, at }, known);
     if (errors.length > 0 || target === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
@@ -155,6 +158,16 @@ function postedCalls(
     const call = { id, ...ofBatch, request };
     return freshCall(known.resolver.resolve(call, undefined), { target, index }, known);
   });
+}
+
+/** Returns a call with the agent that would make it: of a split, the arm of the callee in the round that is under way. */
+function toArm(request: CallRequest, { plan, documents }: AtPosting): CallRequest {
+  const { agent_id: name, phone_number: phoneNumber } = request;
+  const split = findSplit(name, plan);
+  if (split === undefined) return request;
+  const { kind, key } = roundKeyOf(name);
+  const round = documents.get(kind, key)?.value;
+  return { ...request, agent_id: chooseArm({ name, phoneNumber }, split.arms, round?.key ?? "") };
 }
 
 /**

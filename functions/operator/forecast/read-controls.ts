@@ -20,6 +20,8 @@ import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
 import type { NumberHashes } from "#shared/telephony/phone-number.ts";
+import { agentsOf } from "#shared/dial-plan/splits.ts";
+import { roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { cancellationKeysOf } from "#shared/rules/cancellation.ts";
 import { forecastKeys } from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
@@ -69,9 +71,13 @@ export async function readControls(
       const route = table.find(of);
       return route === undefined ? [] : accountNameOf(route);
     });
-  const posted = firstOf(
+  const asIs = firstOf(
     requests.map(({ agent_id }) => agent_id),
     agentsReadMax,
+  );
+  // A call to a split goes to one of its arms, which each plan may have others of.
+  const posted = new Set(
+    [...asIs].flatMap((agentId) => plans.flatMap(({ plan }) => agentsOf(agentId, plan))),
   );
   const accounts = new Set([...posted].flatMap((agentId) => accountsOf({ client, mode, agentId })));
   const isAll = plans.length > 1 || "allWaiting" in asked;
@@ -97,6 +103,7 @@ export async function readControls(
   const keys: DocumentKey[] = [
     doNotCallListKey,
     dispatcherKey,
+    ...[...asIs].flatMap((name) => (posted.has(name) ? [] : roundKeyOf(name))),
     ...waiting.flatMap(cancellationKeysOf),
     ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
     ...plans.flatMap(({ table }) => {

@@ -1,6 +1,7 @@
 import { listDocuments } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
-import { endsIn, parseUsageKey } from "#shared/policy/usage.ts";
+import { parseUsageKey } from "#shared/policy/usage.ts";
+import { endsIn } from "#shared/policy/usage-ends.ts";
 import type { Bench } from "#test/support/dialer-calls.ts";
 import { callsNow, sendEach } from "#test/support/dialer-calls.ts";
 import { busy, completed, createBench, place, pollAfter } from "#test/support/results-bench.ts";

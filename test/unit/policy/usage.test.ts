@@ -19,13 +19,13 @@ import {
   addUsage,
   changedStep,
   costsIn,
-  endsIn,
   enteredStep,
   type KnownUsage,
   parseUsageKey,
   usageKeyOf,
   type UsageOf,
 } from "#shared/policy/usage.ts";
+import { endsIn } from "#shared/policy/usage-ends.ts";
 import { readUsage } from "#functions/api/actions/read-usage.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";

@@ -1,0 +1,141 @@
+import { findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { findSplit, type Split } from "#shared/dial-plan/splits.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import * as z from "#shared/lib/zod.ts";
+import { type RoundResults, readRound } from "#shared/policy/split-rounds.ts";
+import { compareArms } from "#shared/policy/split-verdict.ts";
+import type { RouteDeps } from "../api/http/context.ts";
+import { time, toIsoTime } from "../api/http/fields.ts";
+import { declareRoute } from "../api/http/route.ts";
+
+const share = z
+  .nullable(z.number())
+  .check(z.describe("Of the chains that ended; null where none has"));
+const differenceSchema = z
+  .strictObject({ difference: z.number(), low: z.number(), high: z.number() })
+  .check(z.describe("Its share less that of the first arm, and Newcombe's interval of it"));
+
+const splitSchema = z.strictObject({
+  agent_id: z.string().check(z.describe("The split's name")),
+  since: z
+    .nullable(time)
+    .check(z.describe("The first call under today's weights; null: none has come")),
+  detect_points: z.number().check(z.describe("The difference that it is made to find")),
+  size: z.int().check(z.describe("Chains that each arm needs before the verdict")),
+  arms: z.array(
+    z.strictObject({
+      agent_id: z.string(),
+      weight: z.int(),
+      ended: z
+        .int()
+        .check(z.describe("Calls with all their tries that ended with a known result, since then")),
+      answered: z.int().check(z.describe("Answered by a person or a machine")),
+      completed: z.int(),
+      answered_share: share,
+      completed_share: share,
+      missing: z.int().check(z.describe("Chains that it lacks for the verdict")),
+    }),
+  ),
+  differs: z
+    .array(z.enum(["hours", "account", "checks", "retries"]))
+    .check(z.describe("What the arms have of their own, besides the agent: it may be the cause")),
+  verdict: z
+    .nullable(
+      z.strictObject({
+        at: time,
+        confidence: z.literal(0.95).check(z.describe("Of all comparisons together")),
+        first: z.string().check(z.describe("The arm with which the others are compared")),
+        arms: z.array(
+          z.strictObject({
+            agent_id: z.string(),
+            answered: differenceSchema,
+            completed: differenceSchema,
+            completes: z
+              .enum(["more", "fewer", "not_shown"])
+              .check(z.describe("`not_shown`: a difference may be there, and was not shown")),
+          }),
+        ),
+      }),
+    )
+    .check(z.describe("Spoken once, when every arm had its chains; null before")),
+});
+const splitsSchema = z.strictObject({ splits: z.array(splitSchema) });
+export type SplitView = z.infer<typeof splitSchema>;
+
+const listSplits = declareRoute({
+  operationId: "listSplits",
+  summary: "The plan's splits: their arms, what became of each one's calls, and the verdict",
+  method: "get",
+  path: "/splits",
+  answer: splitsSchema,
+  async handle({ deps }) {
+    const { plan, documents } = deps;
+    const splits: SplitView[] = [];
+    for (const name of Object.keys(plan.splits)) {
+      const split = findSplit(name, plan);
+      if (split === undefined) continue;
+      const results = await readRound({ name, split }, documents);
+      splits.push(toView({ name, split, results }, deps));
+    }
+    return { splits };
+  },
+});
+
+export const splitRoutes = [listSplits];
+
+function toView(
+  { name, split, results }: { name: string; split: Split; results: RoundResults },
+  { plan }: Pick<RouteDeps, "plan">,
+): SplitView {
+  const { round, size } = results;
+  return {
+    agent_id: name,
+    since: round === undefined ? null : toIsoTime(round.value.since),
+    detect_points: split.detectPoints,
+    size,
+    arms: results.arms.map(({ arm, weight, ended, answered, completed }) => ({
+      agent_id: arm,
+      weight,
+      ended,
+      answered,
+      completed,
+      answered_share: ended === 0 ? null : answered / ended,
+      completed_share: ended === 0 ? null : completed / ended,
+      missing: weight === 0 ? 0 : Math.max(0, size - ended),
+    })),
+    differs: differencesOf(
+      results.arms.flatMap(({ arm, weight }) => (weight > 0 ? arm : [])),
+      plan,
+    ),
+    verdict: toVerdict(round?.value.verdict),
+  };
+}
+
+type Stored = NonNullable<RoundResults["round"]>["value"]["verdict"];
+
+function toVerdict(stored: Stored): SplitView["verdict"] {
+  if (stored === undefined) return null;
+  const results = Object.entries(stored.arms).map(([arm, counters]) => {
+    const { ended = 0, answered = 0, completed = 0 } = counters;
+    return { arm, ended, answered, completed };
+  });
+  return {
+    at: toIsoTime(stored.at),
+    confidence: 0.95,
+    first: results[0]?.arm ?? "",
+    arms: compareArms(results).map(({ arm, ...compared }) => ({ agent_id: arm, ...compared })),
+  };
+}
+
+/** Returns what the plan gives agents of their own, besides their names. */
+function differencesOf(agents: readonly string[], plan: DialPlan): SplitView["differs"] {
+  const differ = (of: (agent: string) => unknown) =>
+    new Set(agents.map((agent) => JSON.stringify(of(agent) ?? null))).size > 1;
+  const found = {
+    hours: differ((agent) => plan.agents[agent]?.callingHours),
+    account: differ((agent) => plan.agents[agent]?.account),
+    checks: differ((agent) => plan.agents[agent]?.checks),
+    retries: differ((agent) => findRetry(agent, plan)),
+  };
+  return (["hours", "account", "checks", "retries"] as const).filter((one) => found[one]);
+}

@@ -1,0 +1,148 @@
+import { parseSplitMark } from "../calls/split-mark.ts";
+import type { Split } from "../dial-plan/splits.ts";
+import type {
+  DocumentKey,
+  DocumentsRead,
+  StoredDocument,
+  ValueOf,
+} from "../ports/document-kinds.ts";
+import type { Addition, Documents } from "../ports/documents.ts";
+import { sizeOf } from "./split-verdict.ts";
+import type { UsageStep } from "./usage.ts";
+import { endsIn } from "./usage-ends.ts";
+
+// A split's results are counted by round: from one change of its weights to the next. A call carries the round in which its
+// agent was chosen, and so does its whole chain.
+
+/** The round of a split: since when its weights stand, and the key by which arms are chosen in every round. */
+export type Round = Pick<ValueOf<"split">, "key" | "since">;
+
+/** Tries of writing a round that others change at the same time. */
+const triesMax = 5;
+
+/** Names the document of a split's round. */
+export function roundKeyOf(name: string): DocumentKey<"split"> {
+  return { kind: "split", key: name };
+}
+
+/**
+ * Returns the round that is under way. The first call under other weights begins one.
+ *
+ * @throws if the documents cannot be reached, or others change the round each time
+ */
+export async function findRound(
+  { name, arms }: { name: string; arms: Split["arms"] },
+  now: number,
+  { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
+): Promise<Round> {
+  const document = roundKeyOf(name);
+  for (let tries = 0; tries < triesMax; tries++) {
+    const current = (await documents.read([document])).get("split", name);
+    if (current !== undefined && haveWeights(current.value.arms, arms)) return current.value;
+    const key = current?.value.key ?? freshVersion() + freshVersion();
+    const value = { key, arms: { ...arms }, since: now };
+    const next = { ...document, version: freshVersion(), value, expiresAt: null };
+    const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
+    if (isMine === true) return value;
+  }
+  throw new Error("the split's round is changed again and again");
+}
+
+/** True if two splits have the same arms with the same weights. */
+export function haveWeights(one: Split["arms"], other: Split["arms"]): boolean {
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+  );
+}
+
+/** Chains of an arm by how they ended. */
+export interface ArmResults {
+  /** Chains that ended with a known result: the whole of both shares. */
+  ended: number;
+  /** Those that a person or a machine answered. */
+  answered: number;
+  completed: number;
+}
+
+/** Names the document of an arm's results. */
+export function resultsKeyOf(
+  split: { name: string; since: number },
+  arm: string,
+): DocumentKey<"split-results"> {
+  return { kind: "split-results", key: JSON.stringify([split.name, split.since, arm]) };
+}
+
+/** Returns an arm's results, where its document was read. */
+export function resultsIn(
+  documents: DocumentsRead,
+  split: { name: string; since: number },
+  arm: string,
+): ArmResults {
+  const { kind, key } = resultsKeyOf(split, arm);
+  const { ended = 0, answered = 0, completed = 0 } = documents.get(kind, key)?.value ?? {};
+  return { ended, answered, completed };
+}
+
+/** Results that tell something of an agent. The others tell of nobody: `unknown`, or an end without a result. */
+const known: ReadonlySet<string> = new Set([
+  "completed",
+  "voicemail",
+  "no_answer",
+  "busy",
+  "declined",
+  "failed",
+  "invalid",
+  "blocked",
+]);
+
+/** Returns what steps of calls add to the results of splits. A chain ends once, with its last try. */
+export function splitAdditions(steps: readonly UsageStep[], expiresAt: number): Addition[] {
+  const sums = new Map<string, Addition>();
+  for (const { of, counters } of steps) {
+    if (of.split === undefined) continue;
+    for (const { outcome, count } of endsIn(0, counters)) {
+      if (!known.has(outcome)) continue;
+      const document = resultsKeyOf(parseSplitMark(of.split), of.agentId);
+      const sum = sums.get(document.key)?.counters ?? {};
+      const add = (name: keyof ArmResults) => (sum[name] = (sum[name] ?? 0) + count);
+      add("ended");
+      if (outcome === "completed" || outcome === "voicemail") add("answered");
+      if (outcome === "completed") add("completed");
+      sums.set(document.key, { ...document, counters: sum, expiresAt });
+    }
+  }
+  return [...sums.values()];
+}
+
+/** A split's round with the results of its arms. Arms without a weight have none to compare. */
+export interface RoundResults {
+  /** Undefined: no call has come since the weights were last changed. */
+  round: StoredDocument<"split"> | undefined;
+  arms: (ArmResults & { arm: string; weight: number })[];
+  /** Chains that each arm with a weight needs for the verdict. */
+  size: number;
+}
+
+/** Reads the round of a split that is under way, and its results. */
+export async function readRound(
+  { name, split }: { name: string; split: Split },
+  documents: Pick<Documents, "read">,
+): Promise<RoundResults> {
+  const document = roundKeyOf(name);
+  const current = (await documents.read([document])).get("split", name);
+  const round = current && haveWeights(current.value.arms, split.arms) ? current : undefined;
+  const of = { name, since: round?.value.since ?? 0 };
+  const names = Object.keys(split.arms);
+  const read = round && (await documents.read(names.map((arm) => resultsKeyOf(of, arm))));
+  const arms = names.map((arm) => ({
+    arm,
+    weight: split.arms[arm] ?? 0,
+    ...(read === undefined ? noResults : resultsIn(read, of, arm)),
+  }));
+  const compared = arms.filter(({ weight }) => weight > 0).length;
+  return { round, arms, size: sizeOf({ arms: compared, points: split.detectPoints }) };
+}
+
+const noResults: ArmResults = { ended: 0, answered: 0, completed: 0 };

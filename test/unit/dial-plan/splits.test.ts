@@ -1,0 +1,142 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { agentsBehind, agentsOf, chooseArm, splitsOf } from "#shared/dial-plan/splits.ts";
+import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { readDialPlan } from "#test/support/plans.ts";
+
+const key = "0123456789abcdef0123";
+const numberOf = (index: number) => `+1202555${String(index).padStart(4, "0")}`;
+const armOf = (index: number, arms: Record<string, number>, name = "agent_any") =>
+  chooseArm({ name, phoneNumber: numberOf(index) }, arms, key);
+const numbers = Array.from({ length: 4_000 }, (_, index) => index);
+
+const weights = fc.dictionary(
+  fc.constantFrom("agent_a", "agent_b", "agent_ü", "constructor"),
+  fc.integer({ min: 0, max: 100 }),
+  { minKeys: 1, noNullPrototype: true },
+);
+const someWeight = weights.filter((arms) => Object.values(arms).some((weight) => weight > 0));
+
+describe("the arm of a callee", () => {
+  it("is one with a weight, and the same each time", () => {
+    fc.assert(
+      fc.property(someWeight, fc.nat(9_999), (arms, index) => {
+        const arm = armOf(index, arms);
+        expect(arms[arm]).toBeGreaterThan(0);
+        expect(armOf(index, Object.fromEntries(Object.entries(arms).toReversed()))).toBe(arm);
+      }),
+    );
+  });
+
+  it("is drawn by the weights", () => {
+    const chosen = numbers.filter((index) => armOf(index, { a: 80, b: 20 }) === "b").length;
+    // Of 4,000 callees 800 are expected, with a standard deviation of 25.
+    expect(Math.abs(chosen - 800)).toBeLessThan(150);
+  });
+
+  it("changes with the weights for those alone whom the arm that grows takes over", () => {
+    const before = { a: 80, b: 20 };
+    const after = { a: 60, b: 40 };
+    const moved = numbers.filter((index) => armOf(index, before) !== armOf(index, after));
+    expect(moved.every((index) => armOf(index, after) === "b")).toBe(true);
+    expect(Math.abs(moved.length - 800)).toBeLessThan(150);
+  });
+
+  it("moves nobody between the arms that stay, when another one comes or goes", () => {
+    for (const index of numbers.slice(0, 1_000)) {
+      const arm = armOf(index, { a: 50, b: 30, c: 20 });
+      if (arm !== "c") expect(armOf(index, { a: 50, b: 30 })).toBe(arm);
+    }
+  });
+
+  it("of two splits are independent of each other", () => {
+    const both = numbers.filter(
+      (index) => armOf(index, { a: 1, b: 1 }) === "a" && armOf(index, { a: 1, b: 1 }, "x") === "a",
+    );
+    expect(Math.abs(both.length - 1_000)).toBeLessThan(170);
+  });
+});
+
+const webhook = { provider: "webhook", url: "https://dialer.example/" };
+
+function readAgents(agents: object) {
+  return readDialPlan({
+    agents,
+    callingHours: { default: "always" },
+    destinations: { allow: ["US"] },
+  });
+}
+
+function problemsOf(agents: object): string[] {
+  const read = readAgents(agents);
+  if (!("problems" in read)) return [];
+  return read.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+describe("a split in the plan", () => {
+  const agents = {
+    "*": webhook,
+    agent_a: webhook,
+    agent_b: webhook,
+    agent_any: { split: { agent_a: 80, agent_b: 0 } },
+  };
+
+  it("has arms, and no route, though * has one", () => {
+    const read = readAgents(agents);
+    if ("problems" in read) throw new Error("it is right");
+    const { plan } = read;
+    expect(plan.splits).toEqual({
+      agent_any: { arms: { agent_a: 80, agent_b: 0 }, detectPoints: 5 },
+    });
+    expect(findAgentRoute("agent_any", plan)).toBeUndefined();
+    expect(agentsOf("agent_any", plan)).toEqual(["agent_a", "agent_b"]);
+    expect(agentsBehind("agent_any", plan)).toEqual(["agent_a"]);
+    expect(agentsOf("agent_a", plan)).toEqual(["agent_a"]);
+    expect(splitsOf("agent_b", plan)).toEqual(["agent_any"]);
+    expect(splitsOf("agent_any", plan)).toEqual([]);
+  });
+
+  it.each([
+    [{ split: {} }, "agents.s.split: must have an arm whose weight is above 0"],
+    [{ split: { agent_a: 0 } }, "agents.s.split: must have an arm whose weight is above 0"],
+    [{ split: { agent_a: -1 } }, "agents.s.split.agent_a: must be at least 0"],
+    [{ split: { agent_a: 0.5 } }, "agents.s.split.agent_a: must be a whole number"],
+    [{ split: { gone: 1 } }, "agents.s.split.gone: is no agent that the plan names"],
+    [{ split: { "*": 1 } }, "agents.s.split.*: is no agent that the plan names"],
+    [{ split: { t: 1 } }, "agents.s.split.t: is a split itself"],
+    [{ split: { s: 1 } }, "agents.s.split.s: is a split itself"],
+    [
+      { split: 5 },
+      'agents.s.split: must be agents by weight, such as {"agent_a": 80, "agent_b": 20}',
+    ],
+    [
+      { split: { agent_a: 1 }, callingHours: "default" },
+      "agents.s.callingHours: is a field of a route: each arm has its own",
+    ],
+    [
+      { split: { agent_a: 1 }, provider: "webhook" },
+      "agents.s.provider: is a field of a route: each arm has its own",
+    ],
+    [{ ...webhook, detectPoints: 3 }, "agents.s.detectPoints: is for a split alone"],
+    [{ url: "https://dialer.example/" }, "agents.s.provider: must be an account of providers"],
+  ])("%j is refused with its place", (s, problem) => {
+    const [found = "", ...others] = problemsOf({
+      ...agents,
+      t: { split: { agent_a: 1 } },
+      s,
+    });
+    expect(found).toContain(problem);
+    expect(others).toEqual([]);
+  });
+
+  it("may not be named *, nor have more than ten arms", () => {
+    expect(problemsOf({ agent_a: webhook, "*": { split: { agent_a: 1 } } })).toEqual([
+      "agents.*: must be a route: * may be no split",
+    ]);
+    const many = Object.fromEntries(numbers.slice(0, 11).map((index) => [`agent_${index}`, 1]));
+    const named = Object.fromEntries(Object.keys(many).map((name) => [name, webhook]));
+    expect(problemsOf({ ...named, s: { split: many } })).toEqual([
+      "agents.s.split: must have at most 10 arms",
+    ]);
+  });
+});
