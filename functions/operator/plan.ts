@@ -50,6 +50,7 @@ const accountSchema = z.strictObject({
 const planSchema = z
   .strictObject({
     agents: z.array(agentSchema),
+    splits: z.array(z.string()).check(z.describe("Agents whose calls are divided among others")),
     accounts: z.array(accountSchema),
     rules: z
       .array(
@@ -110,6 +111,7 @@ const showPlan = declareRoute({
           checks: route.checks ?? [],
         };
       }),
+      splits: Object.keys(plan.splits),
       accounts: accounts.map((one) => toAccountView(one, { table, read, dialing, now })),
       rules: rulesIn(plan),
       destinations: destinationsText(plan),

@@ -37,8 +37,8 @@ const splitSchema = z.strictObject({
     }),
   ),
   differs: z
-    .array(z.enum(["hours", "account", "checks", "retries"]))
-    .check(z.describe("What the arms have of their own, besides the agent: it may be the cause")),
+    .array(z.string())
+    .check(z.describe("Fields of the plan in which the arms differ: they may be the cause")),
   verdict: z
     .nullable(
       z.strictObject({
@@ -127,15 +127,15 @@ function toVerdict(stored: Stored): SplitView["verdict"] {
   };
 }
 
-/** Returns what the plan gives agents of their own, besides their names. */
+/** Names the plan's fields in which agents differ, such as their hours, or the account with its pace. */
 function differencesOf(agents: readonly string[], plan: DialPlan): SplitView["differs"] {
-  const differ = (of: (agent: string) => unknown) =>
-    new Set(agents.map((agent) => JSON.stringify(of(agent) ?? null))).size > 1;
-  const found = {
-    hours: differ((agent) => plan.agents[agent]?.callingHours),
-    account: differ((agent) => plan.agents[agent]?.account),
-    checks: differ((agent) => plan.agents[agent]?.checks),
-    retries: differ((agent) => findRetry(agent, plan)),
-  };
-  return (["hours", "account", "checks", "retries"] as const).filter((one) => found[one]);
+  const routes = agents.map((agent): Record<string, unknown> => {
+    const { account: provider, ...route } = plan.agents[agent] ?? { account: undefined };
+    return { ...route, provider, retry: findRetry(agent, plan) };
+  });
+  const fields = [...new Set(routes.flatMap((route) => Object.keys(route)))];
+  const textOf = (value: unknown) => JSON.stringify(value ?? null);
+  return fields
+    .filter((field) => new Set(routes.map((route) => textOf(route[field]))).size > 1)
+    .toSorted();
 }

@@ -55,6 +55,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   pauses                                      the pauses and the open circuit breakers
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
+  splits                                      the arms of the plan's splits, their results, and the verdict
   usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client C]
                                               calls, seconds and cost of days in UTC; --csv for spreadsheets
   dnc      add|remove|check NUMBER… | --file F [--country US] [--map number=COLUMN] [--refused F]   [--renew]

@@ -79,6 +79,8 @@ export type SentFileView = AnswerOf<"startSentFileOfClient">;
 export type SentPartView = AnswerOf<"markSentPartOfClient">;
 export type Tokens = AnswerOf<"listTokens">;
 export type TokenView = Schemas["Token"];
+export type Splits = AnswerOf<"listSplits">;
+export type SplitView = Splits["splits"][number];
 export type UsageAnswer = AnswerOf<"showOperatorUsage">;
 export type Why = AnswerOf<"explainWaiting">;
 

@@ -1,6 +1,7 @@
 import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 import { digitsOf } from "../telephony/phone-number.ts";
 import {
+  counterKinds,
   type DocumentKey,
   type Kind,
   listedKinds,
@@ -8,14 +9,7 @@ import {
 } from "../ports/document-kinds.ts";
 
 /** Kinds whose values are numbers that updates add to. Each number is an attribute with `numberPrefix`. */
-const numberKinds: ReadonlySet<Kind> = new Set<Kind>([
-  "failures",
-  "usage",
-  "day-counts",
-  "write-counts",
-  "gathered",
-  "pace",
-]);
+const numberKinds: ReadonlySet<Kind> = new Set<Kind>([...counterKinds, "pace"]);
 export const numberPrefix = "n_";
 
 /** Returns the partitions of a kind that is listed; undefined if it is not. */

@@ -1,4 +1,4 @@
-// What a call carries of the split that has chosen its agent: the split's name, and the round in which it did.
+// A call carries the name of the split that has chosen its agent, and the round in which it did.
 
 /** Composes the mark. `since`: the beginning of the round, in milliseconds since the epoch. */
 export function toSplitMark({ name, since }: { name: string; since: number }): string {

@@ -5,7 +5,8 @@
  */
 export const settingDescriptions: Readonly<Record<string, string>> = {
   agents: "the route of each `agent_id`; `*`: every other agent",
-  "agents.*.provider": "the account that places the calls, or a provider's type",
+  "agents.*.provider":
+    "the account that places the calls, or a provider's type; required but for a split",
   "agents.*.callingHours": "the agent's set of hours",
   "agents.*.retry": "tries calls again that were not answered; needs `results`",
   "agents.*.retry.attempts": "maximum tries, the first one included",
@@ -13,6 +14,9 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   "agents.*.retry.after":
     "delay of the next try by result: `busy`, `no_answer`, `voicemail`, `failed`",
   "agents.*.retry.spread": "after `no_answer` and `voicemail`, tries another part of the day",
+  "agents.*.split":
+    "divides the agent's calls among others by weight; such an agent has no other fields but this one and the next",
+  "agents.*.detectPoints": "difference in percentage points that the split is to find; absent: 5",
   providers: "accounts by name, with their limits",
   "providers.*.type": "the provider; absent: the account's name",
   "providers.*.baseUrl": "base URL of the provider's API, such as a region's",

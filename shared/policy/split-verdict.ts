@@ -62,12 +62,12 @@ export function differenceOf(one: Share, other: Share, z: number): Difference {
   };
 }
 
-/** How the results of an arm differ from those of the first one. */
+/** Differences of an arm's results from those of the first one. */
 export interface Comparison {
   arm: string;
   answered: Difference;
   completed: Difference;
-  /** What is shown of its completed chains; `not_shown`: the interval has both signs. */
+  /** Sign of the difference of its completed chains; `not_shown`: the interval has both. */
   completes: "more" | "fewer" | "not_shown";
 }
 

@@ -376,6 +376,17 @@ const kinds = {
 export type Kind = keyof typeof kinds;
 export type ValueOf<K extends Kind> = z.infer<ReturnType<(typeof kinds)[K]>>;
 
+/** Kinds of documents that have counters alone, to which adapters add in place. */
+export const counterKinds = [
+  "failures",
+  "usage",
+  "day-counts",
+  "write-counts",
+  "gathered",
+  "split-results",
+] as const satisfies readonly Kind[];
+export type CounterKind = (typeof counterKinds)[number];
+
 /** Kinds that are listed: DynamoDB keeps each in one partition, and the do-not-call list in 16. `usage` alone is written often: one partition takes a thousand additions a second. */
 export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "backlog",

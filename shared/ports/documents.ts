@@ -1,5 +1,6 @@
 import type { Pace, PermitRequest } from "../telephony/rate.ts";
 import type {
+  CounterKind,
   DocumentKey,
   DocumentsRead,
   FoundDocument,
@@ -24,15 +25,6 @@ export interface PurgePosition {
   kind: string;
   key: string;
 }
-
-/** Kinds of documents that have counters alone. */
-type CounterKind =
-  | "failures"
-  | "usage"
-  | "day-counts"
-  | "write-counts"
-  | "gathered"
-  | "split-results";
 
 /** An addition to the counters of a document, which is created if absent. */
 export interface Addition extends DocumentKey<CounterKind> {

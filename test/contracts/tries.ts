@@ -11,6 +11,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "../support/plans.ts";
+import { readRound } from "#shared/policy/split-rounds.ts";
 import type { EventBody } from "#shared/events/outbox-rows.ts";
 import { aCall } from "../support/calls.ts";
 import { message } from "../support/dialer-calls.ts";
@@ -77,6 +78,29 @@ export function describeTries(name: string, create: (now: () => number) => Promi
       expect(await bench.row(toTryId(call.id, 2))).toMatchObject({ state: "CANCELLED" });
     });
 
+    it("of a call to a split are its arm's, and count once in the split's results", async () => {
+      bench.results.push("busy", "completed");
+      const call = await bench.post("agent_any");
+      await bench.pass(2, 1, 13, 1, 5, 5, 1);
+      expect(bench.dialed.map(({ id }) => id)).toEqual([call.id, toTryId(call.id, 2)]);
+      for (const { id } of bench.dialed) {
+        expect(await bench.row(id)).toMatchObject({
+          agentId: "agent_sales",
+          split: `${startAt} agent_any`,
+        });
+      }
+      const ended = bench.told("call.ended").map(({ data }) => [data["agent_id"], data["split"]]);
+      expect(ended).toEqual([
+        ["agent_sales", "agent_any"],
+        ["agent_sales", "agent_any"],
+      ]);
+      const { round, arms } = await bench.round();
+      expect(round?.value).toMatchObject({ since: startAt, arms: { agent_sales: 1 } });
+      expect(arms).toEqual([
+        { arm: "agent_sales", weight: 1, ended: 1, answered: 1, completed: 1 },
+      ]);
+    });
+
     it("do not follow a call that was declined", async () => {
       bench.results.push("declined", "completed");
       const call = await bench.post();
@@ -113,7 +137,10 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
   const retry = { attempts: 3, within: "72h", after: { busy: "15m", no_answer: "3h" } };
   const planned = {
     ...testPlan,
-    agents: { agent_sales: { provider: "vapi", agent: "a", from: "f", retry } },
+    agents: {
+      agent_sales: { provider: "vapi", agent: "a", from: "f", retry },
+      agent_any: { split: { agent_sales: 1 } },
+    },
     results: {},
     events: { "*": { url: "http://127.0.0.1:9/events" } },
   };
@@ -160,6 +187,12 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
     results,
     told: (type: string) => posted.filter((one) => one.type === type),
     row: async (id: string): Promise<CallRow | undefined> => await readRow(ledger, id),
+    /** Reads the round of the plan's split, and its results. */
+    round() {
+      const split = plan.splits["agent_any"];
+      if (split === undefined) throw new Error("the plan has a split");
+      return readRound({ name: "agent_any", split }, documents);
+    },
     /** Has the ledger refuse the rows of tries, or take them again. */
     refusesTries: (isSo: boolean) => void (areRefused = isSo),
     /** Has a client cancel its request. Resolves to the status. */
@@ -170,8 +203,8 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
       return (await app.request(path, jsonRequest(tokens.crmDesk, "POST", {}))).status;
     },
     /** Has a call accepted and dialed. */
-    async post(): Promise<Call> {
-      const request = { phone_number: "+12025551000", agent_id: "agent_sales", timezone: "UTC" };
+    async post(agent_id = "agent_sales"): Promise<Call> {
+      const request = { phone_number: "+12025551000", agent_id, timezone: "UTC" };
       const call = aCall({ acceptedAt: now, request });
       ids.push(call.id, toTryId(call.id, 2), toTryId(call.id, 3));
       await deliver(message(call));

@@ -18,6 +18,7 @@ const more: Readonly<Record<string, string>> = {
   "agents.*.checks": "checks.md",
   "agents.*.retry": "#retries",
   "agents.*.from": "#calling-numbers",
+  "agents.*.split": "splits.md",
   "providers.*.type": "providers.md",
   "providers.*.callsPerSecond": "#pace",
   "providers.*.callsPerDay": "#guards",

@@ -17,6 +17,7 @@ import { Export } from "../parts/export.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "../parts/shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
 import { Held, usedText, useWhy } from "../parts/why.tsx";
+import { SplitsOfPlan } from "./splits.tsx";
 
 const refreshMs = 10_000;
 const backlogsRefreshMs = 20_000;
@@ -41,6 +42,7 @@ export function Accounts() {
           <>
             <AccountTable plan={data} pauses={pauses.data} why={why.data} />
             <AgentTable plan={data} pauses={pauses.data} />
+            <SplitsOfPlan plan={data} />
             <Rules plan={data} />
           </>
         )}

@@ -8,14 +8,6 @@ import type { DialerDeps } from "../runtime/context.ts";
 /** Time for which a process uses a round that it has read. A round changes with the plan alone, and so with the process. */
 const roundMsMax = minuteMs;
 
-/** A round as a process has read it. */
-export interface KnownRound {
-  round: Round;
-  /** The weights under which it was read: a plan's object. */
-  arms: object;
-  readAt: number;
-}
-
 /**
  * Returns a message in which each call to a split has the agent that makes it. A call that has its row keeps the agent of the
  * row, whatever a later delivery of its message chooses.

@@ -11,7 +11,7 @@ import type { KnownReceivers } from "#shared/events/outbox-ledger.ts";
 import type { KnownUsage } from "#shared/policy/usage.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
-import type { KnownRound } from "../consume/choose-arms.ts";
+import type { Round } from "#shared/policy/split-rounds.ts";
 import type { AskCheck } from "./ask-check.ts";
 import type { PostEvent } from "./post-event.ts";
 
@@ -71,6 +71,14 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys"> &
   /** Absent if the plan has no checks. */
   askCheck?: AskCheck;
 };
+
+/** A round as a process has read it. */
+export interface KnownRound {
+  round: Round;
+  /** The weights under which it was read: a plan's object. */
+  arms: object;
+  readAt: number;
+}
 
 /** Limits and behaviour of dispatchers on a platform. */
 export interface DispatcherTraits {

@@ -27,6 +27,10 @@ export const helps: Record<string, Help> = {
     about: "Lists campaigns, or shows how far one of a client is.",
     example: "campaigns spring --client crm",
   },
+  splits: {
+    about: "Shows the arms of the plan's splits, and the verdict on each.",
+    example: "splits",
+  },
   watch: {
     words: "[requests|campaigns|needs]",
     about:

@@ -114,7 +114,7 @@ async function leadsOf(
 ) {
   const { map = [], agent } = values;
   // `*` stands for all agents that the plan does not name.
-  const agents = plan.agents.map(({ agent_id }) => agent_id);
+  const agents = [...plan.agents.map(({ agent_id }) => agent_id), ...plan.splits];
   const { roles, notes } = rolesOf(table, map, agents);
   const country = countryIn(values) ?? plan.default_country ?? undefined;
   const choices = { roles, country, agent };

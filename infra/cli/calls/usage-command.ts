@@ -1,4 +1,5 @@
-import type { UsageAnswer } from "#shared/answers/answers.ts";
+import type { Splits, UsageAnswer } from "#shared/answers/answers.ts";
+import { saySplit } from "#shared/answers/split-words.ts";
 import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
 import { show } from "./terminal.ts";
@@ -11,7 +12,18 @@ const columnsOf: Record<string, string[]> = {
   campaign: ["client", "campaign"],
 };
 
-/** The command for what clients have used. */
+const splitColumns = [
+  "split",
+  "agent_id",
+  "weight",
+  "ended",
+  "answered",
+  "completed",
+  "completed_share",
+  "missing",
+];
+
+/** Commands for what clients have used, and what became of the calls to splits. */
 export const usageCommands: Record<string, Command> = {
   async usage(_rest, values, { ask, terminal }) {
     const { from, until: to, by = "client", client } = values;
@@ -36,6 +48,21 @@ export const usageCommands: Record<string, Command> = {
       terminal.complain(`${answer.rows_left_out} rows are left out: ask for fewer days.`);
     if (!answer.read_from.startsWith(answer.from))
       terminal.complain(`There is too much to read: this is from ${answer.read_from} on.`);
+    return 0;
+  },
+
+  async splits(_rest, values, { ask, terminal }) {
+    const { splits } = await ask<Splits>("/splits");
+    if (values.json === true) {
+      for (const split of splits) terminal.print(JSON.stringify(split));
+      return 0;
+    }
+    const rows = splits.flatMap(({ agent_id: split, arms }) =>
+      arms.map((arm): Json => ({ split, ...arm })),
+    );
+    show(rows, splitColumns, { values, terminal });
+    for (const split of splits)
+      for (const sentence of saySplit(split)) terminal.complain(`${split.agent_id}: ${sentence}`);
     return 0;
   },
 };

@@ -825,6 +825,8 @@ export interface components {
             urgent?: true;
             /** @description Call-Campaign of its request; absent where none was sent */
             campaign?: string;
+            /** @description The split that the call was posted to, of which `agent_id` is an arm */
+            split?: string;
             /** @description The call that an operator's redial replaces; absent otherwise */
             redial_of?: string;
             /** @description The call by which an operator has this one made again; absent otherwise */
@@ -2472,6 +2474,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2592,6 +2596,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2724,6 +2730,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2836,6 +2844,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2949,6 +2959,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3062,6 +3074,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3175,6 +3189,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3288,6 +3304,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3401,6 +3419,8 @@ export interface operations {
                         urgent?: true;
                         /** @description Call-Campaign of its request; absent where none was sent */
                         campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}

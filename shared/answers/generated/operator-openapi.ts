@@ -460,6 +460,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/operator/splits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The plan's splits: their arms, what became of each one's calls, and the verdict
+         * @description Needs the role `see`.
+         */
+        get: operations["listSplits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operator/usage": {
         parameters: {
             query?: never;
@@ -1103,6 +1123,8 @@ export interface components {
             urgent: boolean;
             /** @description Call-Campaign of its request */
             campaign: string | null;
+            /** @description The split that the call was posted to, of which `agent_id` is an arm */
+            split?: string;
             due_at: string | null;
             /** Format: date-time */
             accepted_at: string;
@@ -1164,6 +1186,8 @@ export interface components {
             urgent: boolean;
             /** @description Call-Campaign of its request */
             campaign: string | null;
+            /** @description The split that the call was posted to, of which `agent_id` is an arm */
+            split?: string;
             due_at: string | null;
             /** Format: date-time */
             accepted_at: string;
@@ -1354,6 +1378,8 @@ export interface components {
                 /** @description The checks that are asked before its calls */
                 checks: string[];
             }[];
+            /** @description Agents whose calls are divided among others */
+            splits: string[];
             accounts: {
                 /** @description The account's name in the plan */
                 account: string;
@@ -3196,6 +3222,94 @@ export interface operations {
                             /** @enum {string} */
                             outcome: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED" | "live" | "completed" | "no_answer" | "busy" | "declined" | "voicemail" | "failed" | "invalid" | "blocked" | "unknown";
                             count: number;
+                        }[];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSplits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        splits: {
+                            /** @description The split's name */
+                            agent_id: string;
+                            /** @description The first call under today's weights; null: none has come */
+                            since: string | null;
+                            /** @description The difference that it is made to find */
+                            detect_points: number;
+                            /** @description Chains that each arm needs before the verdict */
+                            size: number;
+                            arms: {
+                                agent_id: string;
+                                weight: number;
+                                /** @description Calls with all their tries that ended with a known result, since then */
+                                ended: number;
+                                /** @description Answered by a person or a machine */
+                                answered: number;
+                                completed: number;
+                                /** @description Of the chains that ended; null where none has */
+                                answered_share: number | null;
+                                /** @description Of the chains that ended; null where none has */
+                                completed_share: number | null;
+                                /** @description Chains that it lacks for the verdict */
+                                missing: number;
+                            }[];
+                            /** @description Fields of the plan in which the arms differ: they may be the cause */
+                            differs: string[];
+                            /** @description Spoken once, when every arm had its chains; null before */
+                            verdict: {
+                                /** Format: date-time */
+                                at: string;
+                                /**
+                                 * @description Of all comparisons together
+                                 * @constant
+                                 */
+                                confidence: 0.95;
+                                /** @description The arm with which the others are compared */
+                                first: string;
+                                arms: {
+                                    agent_id: string;
+                                    /** @description Its share less that of the first arm, and Newcombe's interval of it */
+                                    answered: {
+                                        difference: number;
+                                        low: number;
+                                        high: number;
+                                    };
+                                    /** @description Its share less that of the first arm, and Newcombe's interval of it */
+                                    completed: {
+                                        difference: number;
+                                        low: number;
+                                        high: number;
+                                    };
+                                    /**
+                                     * @description `not_shown`: a difference may be there, and was not shown
+                                     * @enum {string}
+                                     */
+                                    completes: "more" | "fewer" | "not_shown";
+                                }[];
+                            } | null;
                         }[];
                     };
                 };

@@ -30,7 +30,7 @@ describe("the arm of a callee", () => {
 
   it("is drawn by the weights", () => {
     const chosen = numbers.filter((index) => armOf(index, { a: 80, b: 20 }) === "b").length;
-    // Of 4,000 callees 800 are expected, with a standard deviation of 25.
+    // A fifth of 4,000 is expected, with a standard deviation of 25.
     expect(Math.abs(chosen - 800)).toBeLessThan(150);
   });
 

@@ -137,7 +137,7 @@ describe("operators", () => {
     await putDocument(bench.dialer, roundKeyOf("agent_sales"), round);
     const [split] = await read(bench);
     expect(split).toMatchObject({
-      differs: ["hours"],
+      differs: ["callingHours", "url"],
       verdict: { first: "agent_a", arms: [{ agent_id: "agent_b", completes: "more" }] },
     });
     // The example of the interval's author: 56 of 70 less 48 of 80.

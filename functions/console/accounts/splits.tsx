@@ -1,0 +1,50 @@
+import type { PlanInWords, Splits, SplitView } from "#shared/answers/answers.ts";
+import { saySplit } from "#shared/answers/split-words.ts";
+import { Shown, useLive } from "../parts/desk.tsx";
+import { rateText } from "../parts/result-words.ts";
+import { countText, Table } from "../parts/shared.tsx";
+
+const refreshMs = 60_000;
+
+/** The arms of the plan's splits with their results, and the verdict on each. A plan without one asks nothing. */
+export function SplitsOfPlan({ plan }: { plan: PlanInWords }) {
+  const live = useLive<Splits>(plan.splits.length === 0 ? undefined : "/splits", refreshMs);
+  if (plan.splits.length === 0) return null;
+  return (
+    <Shown live={live} what="The splits">
+      {({ splits }) => (
+        <>
+          {splits.map((split) => (
+            <OneSplit key={split.agent_id} split={split} />
+          ))}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function OneSplit({ split }: { split: SplitView }) {
+  const { agent_id, arms } = split;
+  return (
+    <section class="card" aria-label={`Split ${agent_id}`}>
+      <h3>Split {agent_id}</h3>
+      {saySplit(split).map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      <Table
+        label={`Arms of ${agent_id}`}
+        columns={["Arm", "Weight", "Ended", "Answered", "Completed", "Completed of ended"]}
+      >
+        {arms.map((arm) => (
+          <tr key={arm.agent_id}>
+            <th scope="row">{arm.agent_id}</th>
+            {[arm.weight, arm.ended, arm.answered, arm.completed].map((count, index) => (
+              <td key={index}>{countText(count)}</td>
+            ))}
+            <td>{rateText(arm.completed_share)}</td>
+          </tr>
+        ))}
+      </Table>
+    </section>
+  );
+}
