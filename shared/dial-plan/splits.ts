@@ -112,10 +112,3 @@ export function agentsBehind(agentId: string, plan: PlanOfSplits): string[] {
   const { arms } = findSplit(agentId, plan) ?? {};
   return agentsOf(agentId, plan).filter((agent) => arms === undefined || (arms[agent] ?? 0) > 0);
 }
-
-/** Returns the names of the splits of which an agent is an arm. */
-export function splitsOf(agentId: string, { splits }: PlanOfSplits): string[] {
-  return Object.entries(splits).flatMap(([name, { arms }]) =>
-    Object.hasOwn(arms, agentId) ? name : [],
-  );
-}

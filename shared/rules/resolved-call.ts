@@ -3,7 +3,6 @@ import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import { splitsOf } from "../dial-plan/splits.ts";
 import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
@@ -114,5 +113,7 @@ function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): Resolve
 
 /** Names the pauses of the splits of which an agent is an arm: they hold all calls of their arms. */
 function pausesOfSplits({ agentId }: ClientAgent, { plan }: RouteTable): DocumentKey<"pause">[] {
-  return splitsOf(agentId, plan).map((name) => pauseKeyOf({ agent: name }));
+  return Object.entries(plan.splits).flatMap(([name, { arms }]) =>
+    Object.hasOwn(arms, agentId) ? pauseKeyOf({ agent: name }) : [],
+  );
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { agentsBehind, agentsOf, chooseArm, splitsOf } from "#shared/dial-plan/splits.ts";
+import { agentsBehind, agentsOf, chooseArm } from "#shared/dial-plan/splits.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { readDialPlan } from "#test/support/plans.ts";
 
@@ -92,8 +92,6 @@ describe("a split in the plan", () => {
     expect(agentsOf("agent_any", plan)).toEqual(["agent_a", "agent_b"]);
     expect(agentsBehind("agent_any", plan)).toEqual(["agent_a"]);
     expect(agentsOf("agent_a", plan)).toEqual(["agent_a"]);
-    expect(splitsOf("agent_b", plan)).toEqual(["agent_any"]);
-    expect(splitsOf("agent_any", plan)).toEqual([]);
   });
 
   it.each([
