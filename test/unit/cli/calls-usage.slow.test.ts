@@ -16,15 +16,14 @@ import type { CallState } from "#shared/calls/states.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
 import { startConsoleServer } from "#test/support/console-server.ts";
-import { tokens } from "#test/support/environment.ts";
+import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const url = "https://calls.example.com";
 
 /** Creates the command with a service in memory, and counts what was posted to it. */
-function createBench() {
-  const api = createTestApi();
+function createBench(api = createTestApi()) {
   const posted: string[] = [];
   async function calls(words: string, terminal: Partial<Terminal> = {}) {
     const out: string[] = [];
@@ -53,6 +52,27 @@ function createBench() {
   }
   return { api, posted, calls, write };
 }
+
+describe("npm run calls -- splits", () => {
+  it("shows the arms as rows, and says what is missing for the verdict", async () => {
+    const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" };
+    const split = { agent_a: 80, agent_b: 20 };
+    const agents = { agent_a: webhook, agent_b: webhook, agent_sales: { split } };
+    const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, agents }) };
+    const { calls } = createBench(createTestApi({ environment }));
+    const piped = await calls("splits", { isPiped: true });
+    expect(piped.code).toBe(0);
+    expect(piped.out.split("\n").map((line) => line.split("\t").slice(0, 4))).toEqual([
+      ["agent_sales", "agent_a", "80", "0"],
+      ["agent_sales", "agent_b", "20", "0"],
+    ]);
+    expect(piped.err).toContain(
+      "agent_sales: The verdict comes with 1,570 ended calls of each arm: 1,570 of agent_a, 1,570 of agent_b are missing.",
+    );
+    const json = await calls("splits --json");
+    expect(JSON.parse(json.out)).toMatchObject({ agent_id: "agent_sales", verdict: null });
+  });
+});
 
 describe("npm run calls", () => {
   it.each(Object.keys(commands))(
