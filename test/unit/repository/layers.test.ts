@@ -67,8 +67,8 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
 
 /** Maximum files with which somebody must reckon who changes one of these. */
 const importedMax = {
-  "shared/rules/gates.ts": 45,
-  "functions/dialer/decide/decide-delivered.ts": 48,
+  "shared/rules/gates.ts": 46,
+  "functions/dialer/decide/decide-delivered.ts": 49,
   "functions/api/calls/create-calls.ts": 40,
 };
 
