@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  resultsIn,
-  resultsKeyOf,
-  roundKeyOf,
-} from "#shared/policy/split-rounds.ts";
+import { resultsIn, resultsKeyOf, roundKeyOf } from "#shared/policy/split-rounds.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
 import { parseSplitMark } from "#shared/calls/split-mark.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { aRequestId } from "#test/support/calls.ts";
@@ -150,6 +147,18 @@ describe("a call to a split", () => {
     await bench.simulate(90);
     expect(await stateOf(bench, call)).toBe("WAITING");
     expect(bench.dialed).toEqual([]);
+  });
+
+  it("that never got through goes to a person with its arm", async () => {
+    const bench = createDialerBench({ startAt, plan: planOf({ agent_b: 1 }) });
+    const call = aCallNow(bench, { agent_id: "agent_any" });
+    const open = async () => JSON.stringify(message(call));
+    expect(await handleDeadLetter({ attempt: 1, id: "dead", open }, bench.deps)).toBe("done");
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "NEEDS_REVIEW",
+      agentId: "agent_b",
+      split: `${bench.now()} agent_any`,
+    });
   });
 
   it("by a test token is made by an arm, and no result of it is counted", async () => {
