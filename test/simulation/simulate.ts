@@ -403,7 +403,7 @@ export async function simulate(
         scenario,
         written,
         rows: seen,
-        chainOf: happened.chainOf,
+        ancestorsOf: new Map(rowsAtEnd.map(({ id, ancestors }) => [id, ancestors])),
         clientOf,
         documentOf: (kind, key) => documents.stored.get(`${kind} ${key}`)?.json,
         appended,

@@ -15,8 +15,8 @@ export interface WritesHappened {
   scenario: Scenario;
   written: readonly Written[];
   rows: readonly SeenRow[];
-  /** First call of each try of an agent with `retry`, by the try's id. */
-  chainOf: ReadonlyMap<string, string>;
+  /** The calls that each try and each redial follows, by its id. */
+  ancestorsOf: ReadonlyMap<string, readonly string[]>;
   /** Client of each request that was ever on the queue. */
   clientOf(request: string): string | undefined;
   /** JSON of the documents at the end. */
@@ -83,7 +83,7 @@ function stopsLost({ written, clientOf, documentOf }: WritesHappened): string[] 
 }
 
 /** Checks that no client's order has ended a call of another one. */
-function ordersOfOthers({ written, rows, chainOf, clientOf }: WritesHappened): string[] {
+function ordersOfOthers({ written, rows, ancestorsOf, clientOf }: WritesHappened): string[] {
   const ordered = new Set(
     written.flatMap(({ what, by, target }) =>
       what === "orders" && clientOf(target) === by ? target : [],
@@ -92,8 +92,8 @@ function ordersOfOthers({ written, rows, chainOf, clientOf }: WritesHappened): s
   return rows.flatMap(({ id, state, reason }) =>
     state === "CANCELLED" &&
     reason === "client" &&
-    // An order names a call by its first try.
-    !ordered.has(requestIdOf(chainOf.get(id) ?? id))
+    // An order names a call by its first try, and ends a redial that is made at the same time.
+    ![id, ...(ancestorsOf.get(id) ?? [])].some((one) => ordered.has(requestIdOf(one)))
       ? [`writes: ${id} was cancelled by another client`]
       : [],
   );
