@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import { appendEntry, applyEntries } from "#shared/policy/journal-entries.ts";
+import { countRemovals } from "#shared/policy/listing-order.ts";
 import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
@@ -118,6 +120,39 @@ describe("a check before the call", () => {
       entries: hashes,
       removals: [0],
     });
+  });
+
+  it("that says never has the number listed after a restore, though it is removed at that moment", async () => {
+    const bench = create();
+    bench.check = async () => ({ decision: "never" });
+    const { deps, documents } = bench;
+    const { journal } = deps;
+    let isRemoved = false;
+    deps.documents = {
+      ...documents,
+      async write(changes) {
+        const entry = changes.find(({ next }) => next.kind === "do-not-call");
+        if (entry !== undefined && !isRemoved) {
+          isRemoved = true;
+          // The number is in the journal, and not on the list yet.
+          const entries = [entry.next.key];
+          const removals = await countRemovals(entries, bench.now(), deps);
+          await appendEntry({ kind: "unlist", entries, removals }, deps);
+        }
+        return documents.write(changes);
+      },
+    };
+    const [call] = await send(bench, 1);
+    await bench.simulate(10);
+    expect(isRemoved).toBe(true);
+    const restored = create();
+    const names = await journal.list({ limit: 9 });
+    const bodies = await Promise.all(names.map(async (name) => (await journal.read(name)) ?? ""));
+    await applyEntries(bodies, restored.deps);
+    const { hashKeys } = deps.settings;
+    const hashes = hashesOf(call?.request.phone_number ?? "", hashKeys);
+    const read = await restored.documents.read(doNotCallKeysOf(hashes));
+    expect(isOnDoNotCallList({ hashes }, read, hashKeys)).toBe(true);
   });
 
   it("that asks for a wait gets it, and is asked again", async () => {
