@@ -104,7 +104,7 @@ it(
     expect(singles().length).toBeLessThanOrEqual(kept);
     clock.now += hourMs;
     await bench.upkeep();
-    expect(singles()).toEqual([]);
+    expect(singles().length).toBeLessThan(100); // too few for a part
     for (let hour = 0; hour < hours; hour++) {
       cancelled.push(...(await writeForAMinute(bench, usual)));
       await bench.upkeep();
