@@ -1,7 +1,7 @@
 import { timeOfId } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { FoundDocument, StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { type CallLedger, comparePositions, type DuePosition } from "#shared/ports/ledger.ts";
 import { sweepKey } from "#shared/policy/controls.ts";
 import * as z from "#shared/lib/zod.ts";

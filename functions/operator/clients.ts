@@ -5,7 +5,7 @@ import { clientKeyOf, type KeptClient } from "#shared/policy/kept-tokens.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
@@ -64,8 +64,7 @@ const listClients = declareRoute({
   answer: clientsSchema,
   async handle({ deps, query }) {
     const found = await deps.documents.list("client", { after: query.cursor, limit: query.limit });
-    const clients = found
-      .filter(isReadable)
+    const clients = skipUnreadable(found, deps)
       .filter(({ value }) => !value.isRemoved)
       .map(({ key, value }) => toClientView(key, value));
     return { clients, ...(found.length < query.limit ? {} : { cursor: found.at(-1)?.key }) };

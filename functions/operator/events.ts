@@ -10,7 +10,7 @@ import {
 import { type Receiver, findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "#shared/policy/breakers.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";

@@ -6,7 +6,7 @@ import { throttles } from "#shared/policy/breaker-causes.ts";
 import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
@@ -108,15 +108,12 @@ function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, words: Wo
   };
 }
 
-async function listOf<K extends Kind>(
-  kind: K,
-  { documents }: RouteDeps,
-): Promise<StoredDocument<K>[]> {
+async function listOf<K extends Kind>(kind: K, deps: RouteDeps): Promise<StoredDocument<K>[]> {
   const found: StoredDocument<K>[] = [];
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
-    const listed = await documents.list(kind, { after, limit: pageDocuments });
-    found.push(...listed.filter(isReadable));
+    const listed = await deps.documents.list(kind, { after, limit: pageDocuments });
+    found.push(...skipUnreadable(listed, deps));
     if (listed.length < pageDocuments) break;
     after = listed.at(-1)?.key;
   }

@@ -1,7 +1,6 @@
 import type { Context } from "hono";
-import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";
@@ -72,14 +71,10 @@ const listPauses = declareRoute({
   answer: pausesSchema,
   async handle({ deps }) {
     const { agents } = deps.plan;
-    const { documents } = deps;
-    const [pauses, breakers] = await Promise.all([
-      allOf("pause", documents),
-      allOf("breaker", documents),
-    ]);
+    const [pauses, breakers] = await Promise.all([allOf("pause", deps), allOf("breaker", deps)]);
     return {
       pauses: pauses.map(({ value }) => viewOf(value)),
-      breakers: await listBreakerViews(breakers, documents),
+      breakers: await listBreakerViews(breakers, deps.documents),
       agents: Object.keys(agents).filter((name) => name !== "*"),
       other_agents: Object.hasOwn(agents, "*"),
       accounts: [...new Set(Object.values(agents).map(({ account }) => account))].toSorted(),
@@ -167,13 +162,13 @@ export const pauseRoutes = [listPauses, pause, resume];
 
 async function allOf<K extends "pause" | "breaker">(
   kind: K,
-  documents: Documents,
+  deps: Pick<RouteDeps, "documents" | "log">,
 ): Promise<StoredDocument<K>[]> {
   const found: StoredDocument<K>[] = [];
   let after: string | undefined;
   for (let page = 0; page < answerPages; page++) {
-    const listed = await documents.list(kind, { after, limit: pageDocuments });
-    found.push(...listed.filter(isReadable));
+    const listed = await deps.documents.list(kind, { after, limit: pageDocuments });
+    found.push(...skipUnreadable(listed, deps));
     after = listed.at(-1)?.key;
     if (listed.length < pageDocuments) break;
   }

@@ -9,7 +9,7 @@ import {
   tokenKeyOf,
 } from "#shared/policy/kept-tokens.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
 import { tokenRights } from "#shared/settings/tokens.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
@@ -73,9 +73,9 @@ const listTokens = declareRoute({
   async handle({ deps, query }) {
     const { documents } = deps;
     const found = await documents.list("token", { after: query.cursor, limit: query.limit });
-    const chosen = found
-      .filter(isReadable)
-      .filter(({ value }) => query.client === undefined || value.client === query.client);
+    const chosen = skipUnreadable(found, deps).filter(
+      ({ value }) => query.client === undefined || value.client === query.client,
+    );
     const keys = [...new Set(chosen.map(({ value }) => value.client))].map(clientKeyOf);
     const clients = keys.length === 0 ? undefined : await documents.read(keys);
     const tokens = chosen.map(({ key, value }) => {

@@ -22,7 +22,8 @@ import {
 import { createDynamoPermits } from "./dynamodb-permits.ts";
 import { createDynamoTime } from "./dynamodb-time.ts";
 import type { Documents } from "../ports/documents.ts";
-import { type DocumentKey, type Kind, toDocumentsRead, toFound } from "../ports/document-kinds.ts";
+import { type DocumentKey, type Kind, toFound } from "../ports/document-kinds.ts";
+import { toDocumentsRead } from "../ports/documents-read.ts";
 
 /** Maximum tries of an addition while other writers replace the same expired document. */
 const additionsMax = 3;

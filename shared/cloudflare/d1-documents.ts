@@ -3,11 +3,11 @@ import { listPermitTimes } from "../telephony/rate.ts";
 import type { Addition, DocumentChange, Documents, PurgePosition } from "../ports/documents.ts";
 import {
   type DocumentKey,
-  toDocumentsRead,
   toFound,
   paceExpiresAt,
   type StoredText,
 } from "../ports/document-kinds.ts";
+import { toDocumentsRead } from "../ports/documents-read.ts";
 
 /** Maximum documents that a statement of a purge looks at: other statements wait while one runs. */
 const purgedMax = 2_000;

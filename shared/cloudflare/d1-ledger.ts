@@ -92,11 +92,11 @@ export function createD1Ledger(database: D1Database): CallLedger {
 
   async function readBy(sql: string, ids: readonly string[]) {
     const found = await all<Stored>(sql, JSON.stringify(ids));
-    const read = found.map((one) => ({ id: one.id, rows: rowsOf(one) }));
-    const unreadable = read.flatMap(({ id, rows }) => (rows.length === 0 ? id : []));
+    const rows = found.map(rowsOf);
+    const unreadable = found.filter((_, index) => rows[index]?.length === 0);
     return toRowsRead(
-      read.flatMap(({ rows }) => rows),
-      unreadable,
+      rows.flat(),
+      unreadable.map(({ id }) => id),
     );
   }
 

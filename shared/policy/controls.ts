@@ -1,7 +1,7 @@
 import type { Route } from "../calls/call-request.ts";
 import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
-import { toRead } from "../ports/unreadable.ts";
+import { toRead } from "../ports/found-documents.ts";
 import type { ClientAgent } from "./breakers.ts";
 
 /** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */

@@ -1,6 +1,6 @@
 import { changeDocument } from "../ports/change-document.ts";
 import type { DocumentKey, StoredDocument, ValueOf } from "../ports/document-kinds.ts";
-import { isReadable } from "../ports/unreadable.ts";
+import { isReadable } from "../ports/found-documents.ts";
 import type { Documents } from "../ports/documents.ts";
 
 export type KeptClient = ValueOf<"client">;

@@ -1,5 +1,5 @@
 import * as z from "../lib/zod.ts";
-import { toRead, type Unreadable, unreadable, UnreadableError } from "./unreadable.ts";
+import { type Unreadable, unreadable, UnreadableError } from "./unreadable.ts";
 import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
@@ -474,13 +474,4 @@ function readValue<K extends Kind>(kind: K, json: string): ValueOf<K> | Unreadab
   } catch {
     return unreadable;
   }
-}
-
-/** Wraps the documents that an adapter has read, and parses each value by its kind. */
-export function toDocumentsRead(found: readonly StoredText[]): DocumentsRead {
-  const byName = new Map(found.map((one) => [`${one.kind} ${one.key}`, one]));
-  return toRead((kind, key) => {
-    const one = byName.get(`${kind} ${key}`);
-    return one === undefined ? undefined : toFound(kind, one);
-  });
 }

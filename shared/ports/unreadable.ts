@@ -1,5 +1,3 @@
-import type { DocumentsRead, FoundDocument, Kind, StoredDocument } from "./document-kinds.ts";
-
 /**
  * Stands for a row or a document that only a later version can read. It is never absent: who decides by it holds the
  * call.
@@ -38,22 +36,5 @@ export function toRowsRead<Row extends { id: string }>(
     get: (id) => byId.get(id) ?? (others.has(id) ? unreadable : undefined),
     rows: [...byId.values()],
     unreadable: others,
-  };
-}
-
-/** True if this version can read a document. */
-export function isReadable<K extends Kind>(found: FoundDocument<K>): found is StoredDocument<K> {
-  return found.value !== unreadable;
-}
-
-/** Wraps documents that `find` returns. */
-export function toRead(find: DocumentsRead["find"]): DocumentsRead {
-  return {
-    find,
-    get(kind, key) {
-      const found = find(kind, key);
-      if (found === undefined || isReadable(found)) return found;
-      throw new UnreadableError(`a document of ${kind}`);
-    },
   };
 }

@@ -20,7 +20,7 @@ import type {
 } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import { isReadable, type Unreadable, unreadable } from "../ports/unreadable.ts";
+import { type Unreadable, unreadable } from "../ports/unreadable.ts";
 
 type Asked = Pick<ReadFacts, "documents">;
 
@@ -90,9 +90,11 @@ export function seenAlong(
   { documents }: Asked,
 ): Record<"breaker" | "accountBreaker", BreakerDocument | Unreadable | undefined> {
   const [ofAccount = "", own = ""] = probed;
-  const find = (name: string) => {
+  const find = (name: string): BreakerDocument | Unreadable | undefined => {
     const found = documents.find("breaker", name);
-    return found === undefined || isReadable(found) ? found : unreadable;
+    if (found === undefined) return undefined;
+    const { value } = found;
+    return value === unreadable ? unreadable : { ...found, value };
   };
   const checks = breakers.slice(probed.length).map(find);
   const mayBeOpen = (one: ReturnType<typeof find>) =>

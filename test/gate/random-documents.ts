@@ -2,11 +2,8 @@ import { createHash } from "node:crypto";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
-import {
-  type DocumentsRead,
-  type StoredText,
-  toDocumentsRead,
-} from "#shared/ports/document-kinds.ts";
+import type { DocumentsRead, StoredText } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { allHashesOf, type HashKeys, nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { Chance } from "./random.ts";
 import { checkNames, poolNumbers } from "./random-plan.ts";

@@ -70,17 +70,17 @@ function withRenamed<Value>(value: Value, from: string, to: string): Value {
 const former = <Value>(value: Value): Value => withRenamed(value, "account", "provider");
 
 /** Returns a ledger whose rows have their route's account under this name. Both sides have one, as it costs ticks. */
-function ledgerNaming<Form>(
+function ledgerNaming(
   name: "account" | "provider",
-  toForm: (read: RowsRead<{ id: string }>) => Form,
+  toForm: (read: RowsRead<{ id: string }>) => object,
   ledger: CallLedger,
 ): CallLedger {
-  const inForm = <Row extends { id: string }>({ rows, unreadable }: RowsRead<Row>) =>
+  const inForm = <Row extends { id: string }>({ rows, unreadable: others }: RowsRead<Row>) =>
     Object(
       toForm(
         toRowsRead(
           rows.map((row) => withRenamed(row, "account", name)),
-          unreadable,
+          others,
         ),
       ),
     );

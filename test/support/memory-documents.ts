@@ -3,15 +3,15 @@ import { frozen } from "./frozen.ts";
 import type { Documents, PurgePosition } from "#shared/ports/documents.ts";
 import {
   type DocumentKey,
-  type Kind,
-  type StoredDocument,
-  toFound,
   type FoundDocument,
+  type Kind,
   paceExpiresAt,
   parseValue,
+  type StoredDocument,
   type StoredText,
+  toFound,
 } from "#shared/ports/document-kinds.ts";
-import { toRead } from "#shared/ports/unreadable.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 
 /** Documents that one purge looks at. */
 const purgedMax = 2_000;

@@ -1,6 +1,7 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Kind, StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable, requireReadable, type RowsRead } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
+import { requireReadable, type RowsRead } from "#shared/ports/unreadable.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 

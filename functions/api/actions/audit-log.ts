@@ -5,7 +5,7 @@ import { hourMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
 import { foreignCursor } from "../http/cursors.ts";

@@ -1,7 +1,7 @@
 import { hourMs } from "#shared/lib/units.ts";
 import { hourPrefixOf, namesPrefixOf, parseUsageKey, type UsageOf } from "#shared/policy/usage.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 
 /** Documents of one page, and maximum pages of one read. */

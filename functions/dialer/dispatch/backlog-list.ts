@@ -1,6 +1,6 @@
 import { backlogOfKey } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Documents of one page, and maximum pages that one look reads. */

@@ -7,7 +7,8 @@ import type {
   Kind,
   StoredDocument,
 } from "#shared/ports/document-kinds.ts";
-import { isReadable, toRead, unreadable } from "#shared/ports/unreadable.ts";
+import { isReadable, toRead } from "#shared/ports/found-documents.ts";
+import { unreadable } from "#shared/ports/unreadable.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import type { ControlDocuments } from "#shared/policy/controls.ts";
 import type { Route } from "#shared/calls/call-request.ts";

@@ -3,7 +3,8 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable, UnreadableError } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { DocumentChange } from "#shared/ports/documents.ts";
 import {
   allHashesOf,

@@ -3,7 +3,7 @@ import { isTestClient } from "#shared/calls/ids.ts";
 import { throttles } from "#shared/policy/breaker-causes.ts";
 import { isTestBreaker } from "#shared/policy/breakers.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { upkeepKey } from "#shared/policy/controls.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";

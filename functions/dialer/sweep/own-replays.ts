@@ -3,7 +3,7 @@ import { isOwnReceiver, type OwnReceiver } from "#shared/dial-plan/receivers.ts"
 import { replayRows } from "#shared/events/replay-rows.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { readTries } from "#shared/ports/last-tries.ts";
 import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -34,7 +34,7 @@ export async function replaySome(
   let open = 0;
   while (!time.isOver()) {
     const page = await documents.list("replay", { after, limit: pageReplays });
-    for (const replay of page.filter(isReadable)) {
+    for (const replay of skipUnreadable(page, deps)) {
       if (time.isOver()) return { replaysAfter: after ?? null };
       after = replay.key;
       if (await takeStored(replay, deps)) open += 1;

@@ -1,6 +1,6 @@
 import { eraseRows, findNextPassAt } from "#shared/policy/erase-number.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
@@ -20,10 +20,10 @@ export async function sweepErasures(
   const after = erasuresAfter ?? undefined;
   const listed = await documents.list("erasure", { after, limit: erasuresMax });
   let reached = after;
-  for (const erasure of listed) {
+  for (const erasure of skipUnreadable(listed, deps)) {
     if (time.isOver()) return { erasuresAfter: reached ?? null };
     reached = erasure.key;
-    if (!isReadable(erasure) || erasure.value.nextAt > clock.now()) continue;
+    if (erasure.value.nextAt > clock.now()) continue;
     const { at, by } = erasure.value;
     const done = await eraseRows({ hash: erasure.key, at, by }, deps);
     const nextAt = findNextPassAt(erasure.value, done, clock.now());
@@ -31,6 +31,5 @@ export async function sweepErasures(
     await documents.write([{ next, seen: erasure.version }]);
     if (done.erased > 0) log("info", "number.erased", { count: done.erased });
   }
-  if (listed.length < erasuresMax) return { erasuresAfter: null };
-  return { erasuresAfter: reached ?? null };
+  return { erasuresAfter: listed.length < erasuresMax ? null : (listed.at(-1)?.key ?? null) };
 }

@@ -3,7 +3,7 @@ import { toCallId, clientNamed } from "#shared/calls/ids.ts";
 import { isFinished } from "#shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
 import { toDeliverMessages, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -41,7 +41,7 @@ export async function trackRequests(
   let calls = 0;
   for (let seen = 0; seen < requestsMax && !time.isOver(); seen += pageRequests) {
     const page = await documents.list("request", { after: last ?? undefined, limit: pageRequests });
-    const readable = page.filter(isReadable);
+    const readable = skipUnreadable(page, deps);
     await sendFinished(readable, deps);
     for (const step of toSteps(await withFirstFinished(readable, deps))) {
       if (time.isOver() || calls >= callsMax) return { requestsAfter: last };

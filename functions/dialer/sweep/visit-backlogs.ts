@@ -2,7 +2,7 @@ import { backlogOfKey, type LevelOf, waitingBacklogOf } from "#shared/calls/call
 import { timeOfId } from "#shared/calls/ids.ts";
 import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";

@@ -1,6 +1,6 @@
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs without a route that an alarm has named. */

@@ -4,7 +4,7 @@ import { toCall } from "#shared/calls/call-row.ts";
 import { requestIdOf, timeOfId, type ClientOfMode } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
 import { endOfTime } from "#functions/api/http/fields.ts";
 

@@ -4,7 +4,7 @@ import { backlogOf } from "#shared/calls/call-row.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { toRead } from "#shared/ports/unreadable.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 import {
   cancellationKeyOf,
   type ControlDocuments,

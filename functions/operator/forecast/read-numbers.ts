@@ -1,8 +1,8 @@
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 import { giveWay, mapInSlices } from "#shared/lib/slices.ts";
-import { toRead } from "#shared/ports/unreadable.ts";
 import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
 import { UnreachableError } from "#functions/api/http/port-limits.ts";

@@ -10,7 +10,7 @@ import { jsonRequest } from "#test/support/json-request.ts";
 const now = Date.UTC(2026, 5, 1, 12);
 
 it("operators' lists leave out documents that only a later version can read, and a cancellation finds their calls", async () => {
-  const { app, ledger, documents } = createTestApi({ now: () => now });
+  const { app, ledger, documents, events } = createTestApi({ now: () => now });
   const waiting = ["agent_sales", "agent_support"].map((agent_id) => {
     const request = { phone_number: "+12025550123", agent_id };
     return rowIn("WAITING", aCall({ acceptedAt: now - 60_000, request }), { dueAt: now });
@@ -35,6 +35,10 @@ it("operators' lists leave out documents that only a later version can read, and
   const { backlogs }: Backlogs = await listed.json();
   expect(backlogs.map(({ agent_id }) => agent_id)).toEqual(["agent_support"]);
   expect((await ask("/pauses")).status).toBe(200);
+  // The lists of pauses and of breakers each lack one.
+  const skipped = { level: "alarm", event: "document.unreadable", count: 1 };
+  const alarms = events.filter((one) => Reflect.get(one, "event") === skipped.event);
+  expect(alarms).toEqual([skipped, skipped]);
   const cancelled = await ask("/cancel", { agent_id: "agent_sales" });
   expect([cancelled.status, await cancelled.json()]).toMatchObject([200, { cancelled: 1 }]);
 });

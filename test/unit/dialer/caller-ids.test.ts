@@ -6,7 +6,7 @@ import { addPoolResults } from "#shared/policy/result-breaker.ts";
 import { readDialPlan } from "#test/support/plans.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
 import { callerIdOf } from "#shared/policy/result-breaker.ts";
-import { toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import {
   aCallNow,
   type Bench,

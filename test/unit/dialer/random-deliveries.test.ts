@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { states } from "#shared/calls/states.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
-import { toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { orders } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
 import { findVerdict } from "#shared/rules/rule.ts";

@@ -3,7 +3,8 @@ import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { listUnready } from "#shared/policy/readiness.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
-import { type Kind, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { Kind } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 
 const now = Date.parse("2026-06-01T10:00Z");
 const minute = 60_000;

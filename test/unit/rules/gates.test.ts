@@ -1,9 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  type DocumentsRead,
-  type StoredText,
-  toDocumentsRead,
-} from "#shared/ports/document-kinds.ts";
+import type { DocumentsRead, StoredText } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";

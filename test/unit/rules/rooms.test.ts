@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { accountBreakerOf } from "#shared/policy/breakers.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
-import { type DocumentKey, toDocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DocumentKey } from "#shared/ports/document-kinds.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { rooms } from "#shared/rules/gates.ts";
 import { leastRoom, type RoomFacts } from "#shared/rules/rule.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";

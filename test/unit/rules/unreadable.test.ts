@@ -2,12 +2,10 @@ import { describe, expect, it } from "vitest";
 import { decide } from "#functions/dialer/decide/decide-delivered.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
-import {
-  type DocumentKey,
-  type StoredText,
-  toDocumentsRead,
-} from "#shared/ports/document-kinds.ts";
-import { isReadable, UnreadableError } from "#shared/ports/unreadable.ts";
+import type { DocumentKey, StoredText } from "#shared/ports/document-kinds.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import { backlogKeys, callKeys, orders, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
 import { findVerdict, listKeys } from "#shared/rules/rule.ts";
