@@ -39,23 +39,19 @@ const ofJudges = toMutants(
   ],
 );
 
-/** Mutants of what a claimed call takes. The stores count paces and days, and fail for a document that they cannot read. */
+/**
+ * Mutants of what a claimed call takes. Paces and days are counted by the stores. Live calls, caps in shared statements and
+ * the row of a delivered call are held by the version of their write as well.
+ */
 const ofTakes = toMutants(unit("unreadable-takes", "redials"), [
   ["an unreadable ancestor is not absent", "earlier-tries:judge", ignore("unreadable")],
   ["an unreadable cap is not absent", "number-caps:readAll", documentAsAbsent("found.get")],
-  [
-    "an unreadable cap in a shared statement is not absent",
-    "createCapDocuments.reads",
-    callBecomes("UnreadableError", "undefined"),
-  ],
-  ["unreadable live calls are not absent", "live-calls:readParts", documentAsAbsent("read.get")],
 ]);
 
 /** Rows that are read by their ids. */
 const ofRows = toMutants(
   unit("unreadable", "unreadable-rows", "settle-surely", "lost-claims", "tries-told"),
   [
-    ["the row of a delivered call is not absent", "readAndDecide.row", rowAsAbsent("rows.get")],
     ["a row whose claim was lost is not absent", "claimCall.current", rowAsAbsent("get")],
     ["the row of a settlement is not absent", "settleSurely.found", rowAsAbsent("get")],
     ["the row of an outcome is not absent", "settleOutcome", rowAsAbsent("requireReadable")],
