@@ -75,7 +75,7 @@ export default {
     if (request.method !== "GET") context.waitUntil(answer);
     return answer;
   },
-  /** The dialer cannot tell of its own death: this Worker asks, and raises the alarm. */
+  /** The dialer cannot report its own death: this Worker asks, and raises the alarm. */
   async scheduled(_event, env, context) {
     const api = (app ??= wire(env));
     const request = new Request("https://api.invalid/readyz");

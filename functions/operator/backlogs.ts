@@ -89,7 +89,7 @@ type BacklogsCursor = z.infer<typeof cursorSchema>;
 /** Sorts by heads within windows of 1,000 backlogs, one window after the other. */
 const listBacklogs = declareRoute({
   operationId: "listBacklogs",
-  summary: "Whose calls wait, since when, and what holds them; those due first come first",
+  summary: "List whose calls wait, since when, and what holds them; those due first come first",
   method: "get",
   path: "/backlogs",
   query: z.strictObject({ cursor: z.optional(createCursorSchema(cursorSchema)), limit }),

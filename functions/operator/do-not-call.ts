@@ -86,7 +86,7 @@ const changeDoNotCall = declareRoute({
       add.map((number) => hashesOf(number, hashKeys)),
       deps,
     );
-    // Numbers that were put back meanwhile stay listed: the journal is told of no removal.
+    // Numbers that were put back meanwhile stay listed: the journal gets no removal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted, removals }, deps, begunAt);
     if (add.length > 0)

@@ -26,7 +26,7 @@ const listedSchema = z.strictObject({
 /** Answers with indexes alone, so that no answer repeats a number. */
 const findListed = declareRoute({
   operationId: "findListedNumbers",
-  summary: "Which of many numbers are on the do-not-call list; recorded by their count",
+  summary: "Find which of many numbers are on the do-not-call list; recorded by their count",
   description: "A token checks at most 200 lists in an hour.",
   role: "see",
   method: "post",

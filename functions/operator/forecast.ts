@@ -32,7 +32,7 @@ const planErrorsMax = 100;
 const forecastRoute = declareRoute({
   operationId: "forecast",
   summary:
-    "When calls would be dialed if they were posted, or why not; no call is stored or queued",
+    "Forecast when calls would be dialed if they were posted, or why not; no call is stored or queued",
   description:
     "It shows which numbers are on the do-not-call list, so it is recorded by their count. A token forecasts at most 200 lists in an hour.",
   method: "post",

@@ -1,5 +1,5 @@
 import { formerSecretMs } from "#shared/dial-plan/own-receiver-secrets.ts";
-import { isReadable } from "#shared/ports/unreadable.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 

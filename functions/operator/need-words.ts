@@ -87,11 +87,11 @@ export const wordsOf = {
   systemPause: {
     means:
       "The service paused the agent, as its calls end as they are answered, or carriers block them.",
-    fix: "Look at its latest results, mend the agent or its numbers, and resume it.",
+    fix: "Look at its latest results, fix the agent or its numbers, and resume it.",
   },
   events: {
     means: "Events were not taken within ten tries, and are not sent any more.",
-    fix: "Mend the receiver, then replay its events.",
+    fix: "Fix the receiver, then replay its events.",
   },
   deadLetters: {
     means: "Messages that failed a hundred times are kept in the object store.",

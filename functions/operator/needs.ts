@@ -17,7 +17,7 @@ export type Needs = z.infer<typeof needsSchema>;
 
 const listNeeds = declareRoute({
   operationId: "listNeeds",
-  summary: "What needs a person: who is held, since when, what it means and what to do",
+  summary: "List what needs a person: who is held, since when, what it means and what to do",
   method: "get",
   path: "/needs",
   answer: needsSchema,

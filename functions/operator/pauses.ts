@@ -65,7 +65,7 @@ export type Pauses = z.infer<typeof pausesSchema>;
 
 const listPauses = declareRoute({
   operationId: "listPauses",
-  summary: "What operators have paused, and which circuit breakers are open",
+  summary: "List what operators have paused, and which circuit breakers are open",
   method: "get",
   path: "/pauses",
   answer: pausesSchema,

@@ -40,7 +40,7 @@ const searchedSchema = z.strictObject({
 /** Finds what a text names. It is in the body, as it may be a number and logs may contain URLs. */
 const search = declareRoute({
   operationId: "search",
-  summary: "What a text names: a call, a request, a number, a campaign, an agent or a client",
+  summary: "Find what a text names: a call, a request, a number, a campaign, an agent or a client",
   description: `A number is looked up for who has the role \`find\`, and not for others. ${lookUpText}`,
   role: "see",
   method: "post",

@@ -94,7 +94,8 @@ export type Why = z.infer<typeof whySchema>;
 
 const explainWaiting = declareRoute({
   operationId: "explainWaiting",
-  summary: "Why calls wait: what holds them now, in calls, and how much of their accounts they get",
+  summary:
+    "Explain why calls wait: what holds them now, in calls, and how much of their accounts they get",
   description:
     "Of all calls, or of a call, a request, a campaign, a client, an agent or an account. Every view of the page asks this.",
   method: "get",

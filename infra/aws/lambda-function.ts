@@ -67,7 +67,7 @@ export function createFunction(
     role,
     logGroup,
     // Lambda ends a chain of some 16 invocations, each of which the one before has caused by a queue or a call. Longer chains
-    // would be a mistake of ours that goes round without end. The alarm LoopsStopped tells of each that it ends.
+    // would be a mistake of ours that goes round without end. The alarm LoopsStopped reports each that it stops.
     recursiveLoop: lambda.RecursiveLoop.TERMINATE,
     // Metric filters read the fields of the events.
     loggingFormat: lambda.LoggingFormat.JSON,

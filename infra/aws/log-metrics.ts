@@ -14,7 +14,7 @@ export interface LogMetrics {
   oldestDue: cloudwatch.Metric;
   oldestExpired: cloudwatch.Metric;
   openBreakers: cloudwatch.Metric;
-  /** Openings of circuit breakers, as an alarm of those that are open tells of the first one alone. */
+  /** Openings of circuit breakers, as an alarm of those that are open reports the first one alone. */
   breakersOpened: cloudwatch.IMetric;
   /** Events of level `alarm`: of dialer and dispatcher those without an alarm of their own, and all of the API. */
   dialerAlarms: cloudwatch.IMetric;

@@ -38,7 +38,7 @@ export function depthOf(named: NamedQueue): cloudwatch.MathExpression {
 }
 
 /**
- * One while a queue holds messages and none is finished, otherwise zero. The age of the oldest message does not tell
+ * One while a queue holds messages and none is finished, otherwise zero. The age of the oldest message does not show
  * this: SQS leaves messages out of it that were received three times.
  */
 export function isStuck(named: NamedQueue): cloudwatch.MathExpression {

@@ -4,7 +4,7 @@ import { clientRights } from "#shared/settings/tokens.ts";
 import * as z from "#shared/lib/zod.ts";
 import { reservationMin } from "./limits.ts";
 
-/** First parts of the API's own paths: under a stage of that name they could not be told from the stage. */
+/** First parts of the API's own paths: under a stage of that name they could not be distinguished from the stage. */
 const reservedStages = ["v1", "operator", "docs", "healthz", "readyz", "openapi.json"];
 
 const deploymentSchema = z.strictObject({

@@ -1,5 +1,5 @@
 /**
- * `npm run events -- COMMAND …`: shows the receivers of events and has events told again, through the operator's API of
+ * `npm run events -- COMMAND …`: shows the receivers of events and replays events, through the operator's API of
  * the service at OUTBOUND_CALLS_URL; `test` posts an example to a receiver from this machine.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -12,7 +12,7 @@ export function complain(line: string): void {
   console.error(shownText(line));
 }
 
-/** Prints an error to stderr: the message of one that tells a person what to do, and all of another. */
+/** Prints an error to stderr: the message of one that says what to do, and all of another. */
 export function complainOf(error: unknown, isExpected: boolean): void {
   complain(isExpected && error instanceof Error ? error.message : inspect(error));
 }

@@ -31,7 +31,7 @@ const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
 
 npm run providers -- callback ACCOUNT [--plan FILE]
 
-  Prints the address at which a provider tells of the ends of all calls of an account (docs/results.md).
+  Prints the address to which a provider reports how the calls of an account ended (docs/results.md).
 
 Environment of check: the account's secrets, such as VAPI_API_KEY (docs/providers.md), and, to send the address for
 callbacks too where the plan has results, PUBLIC_URL and HASH_KEY of the deployment; of callback: these two.

@@ -22,7 +22,7 @@ export type BodyOf<
 /** A call as `POST /v1/calls` takes it. */
 export type Call = components["schemas"]["Call"];
 
-/** An accepted request: each of its calls is dialed once, at a permitted hour, or you are told why not. */
+/** An accepted request: each of its calls is dialed once, at a permitted hour, or you can see why not. */
 export interface PlacedRequest {
   requestId: string;
   /** Ids of its calls, in the order in which they were passed. */
@@ -69,6 +69,6 @@ export interface ClientDeps {
   fetch: Send;
   bounds: RetryBounds;
   keys: KeyMemory;
-  /** True if `fetch` is the runtime's own, whose errors tell whether anything was sent. Another one may have tried twice. */
+  /** True if `fetch` is the runtime's own, whose errors show whether anything was sent. Another one may have tried twice. */
   isOwnFetch: boolean;
 }

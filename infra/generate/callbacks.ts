@@ -1,4 +1,4 @@
-/** Makes the description of the address at which a webhook tells what became of a call (docs/results.md). */
+/** Makes the description of the address at which a webhook reports the result of a call (docs/results.md). */
 import { toldSchema } from "#shared/providers/webhook.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { requestIdExample } from "./examples.ts";
@@ -56,7 +56,7 @@ const parameters = [
 export function callbackOperation(responses: Json): Json {
   return {
     operationId: "tellResult",
-    summary: "Tells what became of a call",
+    summary: "Reports the result of a call",
     description:
       "For your own webhook: its address is the callback_url of a call. Fields that are not named here are left out of account. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:",
     security: [],

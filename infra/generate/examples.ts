@@ -56,7 +56,7 @@ const ended: ResultView = {
 
 const placed = { index: 0, state: "PLACED", reason: "placed" } as const;
 
-/** An example of each event's body: what is told of the five calls of one request. */
+/** An example of each event's body: the events of the five calls of one request. */
 export const eventExamples = {
   "call.placed": bodyOf("call.placed", { ...placed, at: "09:00:01.520" }),
   "call.answered": bodyOf("call.answered", {

@@ -115,7 +115,7 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
   operationId,
   summary,
   description:
-    "201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the operator is told why not.",
+    "201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the service reports to the operator why not.",
   parameters: [
     {
       name: "Idempotency-Key",
@@ -155,7 +155,7 @@ const plainAnswer = (description: string, text: string, more: Json = {}) => ({
 
 const healthOperation = {
   operationId: "showHealth",
-  summary: "Tell whether the API answers",
+  summary: "Check whether the API answers",
   description: "Needs no token, and asks neither the queue nor the ledger.",
   security: [],
   responses: {
@@ -166,7 +166,7 @@ const healthOperation = {
 
 const readinessOperation = {
   operationId: "showReadiness",
-  summary: "Tell whether calls are being dialed",
+  summary: "Check whether calls are being dialed",
   description:
     "Needs no token, and reads two documents of the ledger, once in five seconds. For an uptime monitor.",
   security: [],
@@ -200,7 +200,7 @@ export function publicDocument() {
       version: "1",
       summary: "Accepts phone calls for voice agents.",
       description:
-        "Gets each person dialed once, at a permitted hour in their own time zone, or tells the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
+        "Gets each person dialed once, at a permitted hour in their own time zone, or reports to the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
       contact,
       license,
     },

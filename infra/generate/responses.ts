@@ -102,7 +102,7 @@ export const clientResponses = {
       "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless that is asked for.",
   }),
 };
-/** The answers to a webhook that tells of a call's end. */
+/** The answers to a webhook that reports a call's end. */
 export const callbackResponses = {
   CallbackUnverified: problemResponse(
     401,

@@ -20,7 +20,7 @@ const summaries: Record<EventType, string> = {
 };
 
 const description =
-  "Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.";
+  "Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.";
 
 /** A header of Standard Webhooks. */
 interface SignatureHeader {

@@ -86,7 +86,7 @@ async function firstLines(output: Readable): Promise<string> {
   return printed;
 }
 
-/** A port that nobody listens on. Dynoxide does not tell which one it chose. */
+/** A port that nobody listens on. Dynoxide does not report which one it chose. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -150,7 +150,7 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
     placed: true,
     say: isReplay
       ? "The service had accepted this call before under the same confirmation. It is one call."
-      : "The service has accepted the call. It is dialed once, or an operator is told why not.",
+      : "The service has accepted the call. It is dialed once, or the service reports to an operator why not.",
     ...(requestId !== null && { request_id: requestId, call_id: toCallId(requestId, 0) }),
   };
 }

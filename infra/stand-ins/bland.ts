@@ -154,7 +154,7 @@ function detailsOf({ state, fate, answeredAt, seconds }: Progress) {
   };
 }
 
-/** Returns a call as lists have it. `answered_by` is told where the request asks for it. */
+/** Returns a call as lists have it. `answered_by` is reported where the request asks for it. */
 function rowOf(
   { id, at, number, endedReason, request }: StandInCall,
   { state, fate, seconds }: Progress,

@@ -45,7 +45,7 @@ const listSchema = z.strictObject({
 /**
  * ElevenLabs (https://elevenlabs.io/docs/eleven-agents/api-reference/twilio/outbound-call,
  * …/sip-trunk/outbound-call, …/conversations/list, …/conversations/get): places calls through either
- * connection, lists conversations in pages, and reads one, whose `metadata.error` tells of a failed call. The
+ * connection, lists conversations in pages, and reads one, whose `metadata.error` reports a failed call. The
  * rows of the list do not repeat `user_id`. Errors are in `detail`: an object, or an array about fields.
  */
 export const elevenlabs: StandInType = {

@@ -20,7 +20,7 @@ export interface StandInAnswer {
   headers?: Record<string, string>;
 }
 
-/** Purpose of a request, by which failures are told: only a `call` may make a phone ring. */
+/** Purpose of a request, by which failures are chosen: only a `call` may make a phone ring. */
 export type Purpose = "call" | "look_up" | "dispatch";
 
 /** Faults of a request that have an error form of their own at most providers. */

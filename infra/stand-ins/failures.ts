@@ -3,7 +3,7 @@ import type { Purpose, StandInAnswer, StandInRequest } from "./endpoint.ts";
 
 /**
  * A failure of a provider. With `places: true` the request is carried out before it fails, so that the call
- * rings though nobody is told.
+ * rings though nobody learns of it.
  */
 export type Failure =
   /** Another answer. A text is sent as it is, any other body as JSON. */
@@ -40,7 +40,7 @@ interface PlayOptions {
 
 /** The failures that a stand-in is to play. */
 export interface Script {
-  /** Plays a failure, in turn with those that were told before. */
+  /** Plays a failure, in turn with those that were set before. */
   play(failure: Failure, options?: PlayOptions): void;
   /** Removes every failure. */
   clear(): void;

@@ -24,7 +24,7 @@ export function legOf({ id, request, at }: StandInCall) {
 }
 
 /**
- * Returns the webhooks of a call's life, as the list of events repeats them, oldest first. Who has answered is told
+ * Returns the webhooks of a call's life, as the list of events repeats them, oldest first. Who has answered is reported
  * where the request asks for it.
  */
 export function eventsOf(call: StandInCall, memory: Memory) {

@@ -110,14 +110,14 @@ const activeSchema = z.strictObject({
 const commandMs = 60_000;
 /** Time for which events are listed whose leg is not asked for. */
 const eventMs = 86_400_000;
-/** Time for which the status of a call is told after its end. */
+/** Time for which the status of a call is reported after its end. */
 const statusMs = 600_000;
 
 /**
  * Telnyx Call Control: dials (https://developers.telnyx.com/api-reference/call-commands/dial), reads a call,
  * lists a connection's active calls page by page with a cursor, and lists the events of the last day
  * (https://developers.telnyx.com/api-reference/debugging/list-call-events). A repeated `command_id` is
- * ignored for a minute; the answer to it, which the reference does not tell, is that of the first. Errors are
+ * ignored for a minute; the answer to it, which the reference does not say, is that of the first. Errors are
  * `{errors: [{code, title, detail, source: {pointer}}]}`.
  */
 export const telnyx: StandInType = {

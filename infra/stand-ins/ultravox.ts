@@ -143,7 +143,7 @@ function isParameter(name: string): boolean {
 const recordSchema = z.catch(z.record(z.string(), z.unknown()), {});
 const metadataSchema = z.catch(z.record(z.string(), z.string()), {});
 
-/** Reasons of a SIP trunk. Other carriers tell only that nobody has joined. */
+/** Reasons of a SIP trunk. Other carriers report only that nobody has joined. */
 const terminations: Record<string, string | undefined> = {
   no_answer: "SIP_TERMINATION_TIMEOUT",
   busy: "SIP_TERMINATION_BUSY",

@@ -90,7 +90,7 @@ function keyPair() {
 
 /**
  * Vonage (https://developer.vonage.com/en/api/voice, github.com/Nexmo/api-specification, voice.yml): places calls, reads
- * one, and lists them in pages. Each request carries a token of the application. Times are told of completed calls
+ * one, and lists them in pages. Each request carries a token of the application. Times are reported of completed calls
  * alone. Errors are problem details (https://developer.vonage.com/en/api-errors); that of a wrong token has an older
  * form.
  */

@@ -1,4 +1,4 @@
-/** Meaning of each code of a provider's answer that is not told by its form, in one sentence for operators. */
+/** Meaning of each code of a provider's answer that its form does not explain, in one sentence for operators. */
 export const answerCodes = {
   account_limit: "The account's money or subscription does not permit calls.",
   agent_absent: "No LiveKit agent came to the room: nobody was called.",

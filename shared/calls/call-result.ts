@@ -4,7 +4,7 @@ import * as z from "../lib/zod.ts";
  * Results of placed calls, by their provider's records. `live`: the call rings or is in progress. All others are
  * ends. `completed`: answered, as far as the provider says; `declined`: the callee refused; `voicemail`: a machine
  * answered; `failed`: the call never reached the callee; `invalid`: there is no such number; `blocked`: a carrier or
- * a list refused the call; `unknown`: the provider did not report in time, or by a word that does not tell
+ * a list refused the call; `unknown`: the provider did not report in time, or by a word that does not say
  * it.
  */
 export const resultStatuses = [
@@ -37,7 +37,7 @@ export const callResultSchema = z.looseObject({
   answered: z.optional(z.boolean()),
   /** Length of the conversation in seconds. */
   seconds: z._default(z.nullable(z.number()), null),
-  /** Absent unless the record tells a price and its currency. */
+  /** Absent unless the record has a price and its currency. */
   cost: z.optional(costSchema),
   /** Time at which the record was read. */
   readAt: z.optional(z.number()),

@@ -120,7 +120,7 @@ export interface CallRow {
    * `retry`, once its result is known and its next try has a row.
    */
   request: CallRequest | null;
-  /** Number of calls of the call's request. It tells whether all of them have rows. */
+  /** Number of calls of the call's request. It shows whether all of them have rows. */
   batchCalls: number;
   /** Time before which the client does not want the call dialed. Null: it named none. */
   notBefore: number | null;

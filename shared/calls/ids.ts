@@ -48,7 +48,7 @@ export function withBits(requestId: string, bits: number): string {
 
 /**
  * Stores the number of calls in a request's id. Accepting writes only the message, so until a call has a row, only
- * the id tells how many calls there are.
+ * the id says how many calls there are.
  */
 export function withCalls(requestId: string, calls: number): string {
   const high = base32[calls >> 10] ?? "0";
@@ -158,7 +158,7 @@ export function realClientOf({ client, mode }: ClientOfMode): string {
   return mode === "test" ? client.slice(testPrefix.length) : client;
 }
 
-/** Returns a client by its name alone, where no call, row or token tells its mode. */
+/** Returns a client by its name alone, where no call, row or token has its mode. */
 export function clientNamed(client: string): ClientOfMode {
   return { client, mode: modeOf(client) };
 }

@@ -56,7 +56,7 @@ export function retryProblems(
   if (within > expireAfterHours * hourMs) {
     problems.push({ path: ["within"], message: "must be at most expireAfterHours" });
   }
-  // Every provider tells the other three.
+  // Every provider reports the other three.
   if (after.voicemail !== undefined && !kinds.tellsVoicemail(route)) {
     const message = `is a result that ${route.type} does not report for this route`;
     problems.push({ path: ["after", "voicemail"], message });

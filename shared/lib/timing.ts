@@ -31,7 +31,7 @@ export const checksMsMax = 10_000;
 /** Time that is left for a check's answer at least, if the check's `timeoutSeconds` are longer. */
 export const checkAnswerMsMin = 5_000;
 
-/** Time without a slot released by its account after which a call gives up waiting. */
+/** Time without a slot released by its account after which a call stops waiting. */
 export const slotWaitMsMax = 5_000;
 /** Maximum age of documents by which claimed calls are judged. */
 export const documentsAgeMsMax = 5_000;

@@ -10,7 +10,7 @@ interface CauseFacts {
   isHalfOpened: boolean;
 }
 
-/** Causes by which a provider only slows calls down, which is no trouble: a warning tells of them, and no alarm. */
+/** Causes by which a provider only slows calls down, which is no trouble: a warning reports them, and no alarm. */
 export const throttles: ReadonlySet<BreakerCause> = new Set(["busy", "full"]);
 
 const seconds = (...counts: number[]) => counts.map((count) => count * 1000);

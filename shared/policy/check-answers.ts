@@ -79,7 +79,7 @@ export function retryCheckAt(
   { now, firstMs }: { now: number; firstMs: number },
 ): number {
   const last = history.at(-1);
-  // A full history no longer tells since when the check has failed.
+  // A full history no longer shows since when the check has failed.
   const since = reason !== failed ? now : last?.reason === failed ? last.at : 0;
   return now + Math.min(Math.max(now - since, firstMs), retryMsMax);
 }

@@ -12,7 +12,7 @@ export interface SizeHistory {
   samples: SizeSample[];
 }
 
-/** Interval of samples, and the minimum time between two by which growth is told. */
+/** Interval of samples, and the minimum time between two by which growth is measured. */
 export const sampleEveryMs = hourMs;
 
 /** Adds a sample, and drops those that are older than a day. */

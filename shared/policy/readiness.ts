@@ -3,7 +3,7 @@ import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { restoreKey, sweepKey } from "./controls.ts";
 import { dispatcherKey } from "./dispatcher.ts";
 
-/** The documents that tell whether the dialer works. */
+/** The documents that show whether the dialer works. */
 export const readinessKeys = [sweepKey, dispatcherKey, restoreKey] as const;
 
 /** Age of the last full sweep, or of the dispatcher's last look, from which on the dialer counts as dead. */

@@ -26,7 +26,7 @@ export interface DeadLetters {
   keep(name: string, body: string): Promise<void>;
   /**
    * Lists letters in the order of their names, at most `limit` and 1,000, starting behind `after`. A page may be shorter
-   * though more follow: only `next` tells.
+   * though more follow: only `next` shows it.
    */
   list(query: { after?: string | undefined; limit: number }): Promise<LetterPage>;
   /** Resolves to undefined if there is none of this name. */

@@ -35,7 +35,7 @@ export function isPart(name: string): boolean {
 interface GatheredPage {
   /** The end of the page's minute, in milliseconds since the epoch. */
   until: number;
-  /** Hex digits that tell the page from others of the minute. */
+  /** Hex digits that distinguish the page from others of the minute. */
   page: string;
   /** Number of additions to the page. */
   additions: number;

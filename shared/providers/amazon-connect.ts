@@ -244,7 +244,7 @@ const words = /* @__PURE__ */ createWords(
   ],
 );
 
-/** Values of `AnsweringMachineDetectionStatus`, which only campaigns have. Other values tell nothing. */
+/** Values of `AnsweringMachineDetectionStatus`, which only campaigns have. Other values say nothing. */
 const answeredBy = /* @__PURE__ */ createAnswerers(
   "HUMAN_ANSWERED",
   "VOICEMAIL_BEEP VOICEMAIL_NO_BEEP FAX_MACHINE_DETECTED",

@@ -186,7 +186,7 @@ function hasNeverStarted(state: string | null | undefined): boolean {
 /**
  * Values of `status`, `queue_status` and `answered_by` (https://docs.bland.ai/api-v1/get/calls-id). The reference
  * does not say if calls that `failed` or were `canceled` may have been answered. A call that nobody answered may be
- * `completed`, so only a length or who answered tells that one was.
+ * `completed`, so only a length or who answered shows that one was.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "new queued allocated started"],
@@ -196,7 +196,7 @@ const words = /* @__PURE__ */ createWords(
   ["unknown", "completed failed canceled unknown complete call_error complete_error"],
 );
 
-/** Values of `answered_by`. Other values tell nothing. */
+/** Values of `answered_by`. Other values say nothing. */
 const answeredBy = /* @__PURE__ */ createAnswerers("human", "voicemail");
 
 /** The details of a call. */

@@ -18,7 +18,7 @@
  *
  * A look-up lists the conversations of `user_id`, which is our call's id, and reads each one to confirm it:
  * the rows of the list do not repeat the id, so a filter that was ignored would look like a match. A
- * conversation with `status: failed` may never have become a call: `metadata.error` tells.
+ * conversation with `status: failed` may never have become a call: `metadata.error` says so.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";

@@ -27,7 +27,7 @@ interface Posted {
 
 /**
  * Sends exactly one POST, or a request of another `method`: follows no redirect, repeats nothing. Almost no provider
- * creates calls idempotently, so once a request may have left, only its answer tells the outcome.
+ * creates calls idempotently, so once a request may have left, only its answer shows the outcome.
  *
  * @returns the answer, or the outcome if none came
  * @throws Withheld if the request did not leave

@@ -16,7 +16,7 @@ export type Words = ReadonlyMap<string, ResultStatus>;
 
 /**
  * Makes a provider's table. Each row is a status and the provider's words for it, separated by spaces. `unknown` has
- * the words that do not tell if the call was answered; then the record's answer or length decides. `failed` may have
+ * the words that do not say if the call was answered; then the record's answer or length decides. `failed` may have
  * only words that the provider lists as never answered.
  */
 export function createWords(...rows: [ResultStatus, string][]): Words {
@@ -84,7 +84,7 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
 
 /**
  * Shortest time from dialing to the end, in milliseconds, after which a phone that nobody answered counts as rung out
- * where the word does not tell it from a number that was refused. Refusals come within seconds, announcements last some
+ * where the word does not distinguish it from a number that was refused. Refusals come within seconds, announcements last some
  * ten.
  */
 export const ringOutMsMin = 20_000;
@@ -111,7 +111,7 @@ function secondsOf(value: Facts["seconds"]): number | null {
 /** Maximum of a call's price, in units of its currency. A higher one is a mistake. */
 const costMax = 10_000_000;
 
-/** Returns a record's price without its sign; nothing if the record does not tell one. */
+/** Returns a record's price without its sign; nothing if the record has none. */
 function costOf(cost: Facts["cost"]): Pick<ReadResult, "cost"> {
   const { amount, currency } = cost ?? {};
   if (amount === null || amount === undefined || amount === "") return {};

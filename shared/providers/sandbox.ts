@@ -32,7 +32,7 @@ type Fate =
   | "hangs"
   /** The callee asks not to be called again. */
   | "opt_out"
-  /** The provider's record of the call never tells its end. */
+  /** The provider's record of the call never has its end. */
   | "no_result";
 
 /** Fates by the last two digits. Calls to the other numbers are completed. */

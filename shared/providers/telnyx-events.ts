@@ -52,7 +52,7 @@ const statusSchema = () =>
     }),
   });
 
-/** Returns the result of a call that goes on, or the id of the leg whose events tell its end. */
+/** Returns the result of a call that goes on, or the id of the leg whose events report its end. */
 export function resultOfStatus(
   answer: unknown,
   placed: PlacedCall,
@@ -83,7 +83,7 @@ const words = /* @__PURE__ */ createWords(
   ["unknown", "normal_clearing time_limit unspecified"],
 );
 
-/** Values of `result` of `call.machine.detection.ended` and its premium form. The others tell nothing. */
+/** Values of `result` of `call.machine.detection.ended` and its premium form. The others say nothing. */
 const answeredBy = /* @__PURE__ */ createAnswerers(
   "human human_residence human_business",
   "machine fax_detected",

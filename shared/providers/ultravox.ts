@@ -187,7 +187,7 @@ function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {
 /**
  * Values of `endReason`, and of `sipDetails.terminationReason` of calls through a SIP trunk
  * (https://docs.ultravox.ai/api-reference/schema/call-definition). Nobody has joined an `unjoined` call: the phone rang
- * out, was busy, was declined, or the number does not exist. Only the reason of a SIP trunk tells which.
+ * out, was busy, was declined, or the number does not exist. Only the reason of a SIP trunk says which.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],

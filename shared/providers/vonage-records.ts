@@ -123,7 +123,7 @@ function zoned(time: string | null | undefined): string | null | undefined {
 /**
  * Values of `status` (https://developer.vonage.com/en/voice/voice-api/webhook-reference). `unanswered` stands for a callee
  * who declined and for one who could not be reached; a phone that rang out is `timeout`. Calls of every other end become
- * `completed` later, so that only a length tells that one was answered.
+ * `completed` later, so that only a length shows that one was answered.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "started ringing answered machine human"],

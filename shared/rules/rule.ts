@@ -124,7 +124,7 @@ export interface BacklogNow {
 /** A rule's question about a backlog: how many further calls of it may go. Undefined: the rule leaves any number. */
 export type BacklogRoomOf = (backlog: BacklogNow, facts: { now: number }) => number | undefined;
 
-/** Returns the time before which none of a backlog's calls can go, as far as a look tells; 0: they may go. */
+/** Returns the time before which none of a backlog's calls can go, as far as a look can see; 0: they may go. */
 export type RestsUntil = (
   backlog: Pick<BacklogNow, "account" | "breaker" | "accountBreaker">,
   facts: ReadFacts,

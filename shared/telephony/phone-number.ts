@@ -86,7 +86,7 @@ export function isE164(text: string): boolean {
 }
 
 /**
- * Returns other numbers that may be the same phone, where nobody but the operator there can tell: a Brazilian mobile number with
+ * Returns other numbers that may be the same phone, which only the operator there knows: a Brazilian mobile number with
  * and without its ninth digit (Anatel, Resolução 553/2010: a 9 before eight digits that begin with 6 to 9). Do-not-call lists
  * and caps are asked about both; nothing is written under one that was not given.
  */
@@ -204,7 +204,7 @@ function createPlan({ lengths: possibleLengths, trunk, countries }: CallingCode)
   };
   const ofCountries = countries.map(({ lengths = possibleLengths }) => numbersIn(lengths));
   const ofMain = numbersIn(possibleLengths);
-  // Most numbers are told without their country, which takes longer to find.
+  // Most numbers are recognised without their country, which takes longer to find.
   const ever = new Set([...ofMain, ...ofCountries.flat()]);
   const always = new Set(ofMain.filter((one) => ofCountries.every((all) => all.includes(one))));
   const lengthsOf = (national: string) => {
@@ -350,7 +350,7 @@ function hashesOfAll(forms: readonly string[], keys: HashKeys): string[] {
 const nameCharacters = 8;
 const names = new Map<string, string>();
 
-/** Returns a name of a key: eight hex digits that tell keys apart, and nothing about them. */
+/** Returns a name of a key: eight hex digits that distinguish keys and reveal nothing. */
 export function nameOfKey(key: string): string {
   const known = names.get(key);
   if (known !== undefined) return known;

@@ -8,7 +8,7 @@ let zonesByPrefix: Map<string, readonly string[]> | undefined;
 /**
  * Returns the zones in which a number may ring, by its longest known prefix, one of each clock: one for most area codes, some
  * twenty for `+1800…`, none for a satellite phone. Where the sources of infra/generate/zones disagree, it has the zones of
- * both. All of them count: people keep their numbers when they move, so a call's `timezone` tells more (`zonesOfCall`).
+ * both. All of them count: people keep their numbers when they move, so a call's `timezone` says more (`zonesOfCall`).
  *
  * @param phoneNumber E.164
  */

@@ -79,7 +79,7 @@ async function deliver(
   };
   /** Hands a hundred rows out, which takes no time. */
   const sendAll = async (name: string) => {
-    bench.mendLedger();
+    bench.repairLedger();
     await send(bench, createRequestId(bench.now(), name.repeat(32)));
     slowDown();
   };

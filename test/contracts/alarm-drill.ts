@@ -67,7 +67,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
     let service: RunningService;
     /** Output of the service before its latest start. */
     let printedBefore = "";
-    let isMended = false;
+    let isFixed = false;
     let copiedAt = "";
 
     const agent = (name: string, more: object = {}) => ({
@@ -155,7 +155,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       port = await freePort();
       receiver = await startReceiver(({ path }, response) => {
         const status = { "/doubt": 403, "/refused": 401, "/events": 503 }[path] ?? 200;
-        response.writeHead(isMended ? 200 : status).end("{}");
+        response.writeHead(isFixed ? 200 : status).end("{}");
       });
       await start(planWithout(false));
     });
@@ -177,16 +177,16 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       await comesTo(id, "PLACED");
     });
 
-    it("closes a breaker once its cause is mended", async () => {
+    it("closes a breaker once its cause is fixed", async () => {
       const id = await post("refused");
       await raised("breaker.opened");
       const commands = await commandsFor("breaker.opened");
       expect(await follow(withWord(commands, "pauses"))).toContain("http_401");
-      isMended = true;
+      isFixed = true;
       const KEY = JSON.parse(`"${fieldOf("breaker.opened", "breaker")}"`);
       await follow(withWord(commands, "--breaker"), { KEY: `'${KEY}'` });
       await comesTo(id, "PLACED");
-      isMended = false;
+      isFixed = false;
     });
 
     it("looks at a call whose end was told twice, and differently", async () => {
@@ -232,7 +232,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
         "route_gone",
       );
       expect(await stateOf(id)).toBe("WAITING");
-      isMended = true;
+      isFixed = true;
       const before = receiver.to("/events").length;
       await until(() => receiver.to("/events").length > before);
     });

@@ -65,7 +65,7 @@ describe("a sweep", () => {
     });
     void bench.deliver();
     await bench.simulate(2);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.simulate(120);
     expect((await bench.row(id))?.state).toBe("UNKNOWN");
     await bench.simulate(600);

@@ -237,8 +237,8 @@ export async function putWaiting(
 export const idsDispatched = (bench: Bench) =>
   bench.queued().flatMap((one) => (one.kind === "dispatch" ? one.rows.map(({ id }) => id) : []));
 
-/** Makes the queue accept dispatches and lose them, until `mend` is called. */
-export function loseDispatches(bench: Bench): { lost: string[]; mend(): void } {
+/** Makes the queue accept dispatches and lose them, until `fix` is called. */
+export function loseDispatches(bench: Bench): { lost: string[]; fix(): void } {
   const { queue } = bench.deps;
   const lost: string[] = [];
   const sendMany: CallQueue["sendMany"] = async (messages) => {
@@ -250,7 +250,7 @@ export function loseDispatches(bench: Bench): { lost: string[]; mend(): void } {
   bench.deps.queue = { ...queue, sendMany };
   return {
     lost,
-    mend() {
+    fix() {
       bench.deps.queue = queue;
     },
   };

@@ -442,7 +442,7 @@ export function createDialerBench(
     breakDocuments(faults: Partial<Documents>) {
       bench.deps.documents = { ...documents, ...faults };
     },
-    mendLedger() {
+    repairLedger() {
       bench.deps.ledger = memory;
       bench.deps.documents = documents;
     },

@@ -51,7 +51,7 @@ export function familyOf(pid: number): number[] {
   return family;
 }
 
-/** Tells whether a process runs. One that has ended, and that nobody has waited for yet, does not. */
+/** Checks whether a process runs. One that has ended, and that nobody has waited for yet, does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -138,7 +138,7 @@ export const reasonCode = z
     z.describe("Why, as one word of yours. It is kept in the audit log"),
   );
 
-/** Digits of a hash that tell it from others: those of its key's name, and 64 bits. */
+/** Digits of a hash that distinguish it: those of its key's name, and 64 bits. */
 const hashDigits = 24;
 /** Numbers of one entry. */
 const numbersAtOnce = 500;

@@ -140,7 +140,7 @@ export async function cancelPages(
  * Counts the calls that a request's order ends: those just cancelled, those that still wait, and those without a row.
  * Null if unknown, as no accepted request has the id.
  *
- * @param row one of the request's rows. Undefined: there is none, and only the id tells the number of calls
+ * @param row one of the request's rows. Undefined: there is none, and only the id has the number of calls
  */
 export async function countOrdered(
   { requestId, row, indexes }: { requestId: string; row: CallRow | undefined } & Indexes,

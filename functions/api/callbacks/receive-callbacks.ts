@@ -21,7 +21,7 @@ const bodySecondsMax = 5;
 
 /**
  * Adds the paths to which providers report a call's end. A callback is a hint: it goes onto the events queue, and the
- * dialer reads the provider's record. A webhook's callback contains the result, so its sender is told of errors. The
+ * dialer reads the provider's record. A webhook's callback contains the result, so its sender gets errors. The
  * last part of the path is a code that only this service can make.
  *
  * @param identify the middleware that gives a request its id

@@ -89,8 +89,8 @@ const bracketWeight = 2 * lookBytes;
 
 /**
  * Counts opening brackets, times `bracketWeight`, and commas beyond colons in a look. Quotes part it into what is in strings and
- * what is not. Which is which a byte tells that stands in strings alone: elsewhere the parser stops at it. Where none tells, the most of
- * both counts.
+ * what is not. A byte that only strings may have decides which is which: elsewhere the parser stops at it. Without such a byte, the larger
+ * of both counts.
  */
 function lookAt(body: Uint8Array, start: number): number {
   // Sums of the part that the look begins with, and of each second part after it; then those of the other parts.

@@ -18,7 +18,7 @@ type Read = { documents: DocumentsRead } | { error: unknown };
 
 /**
  * Adds `GET /readyz`, without a token: 200 while the dialer works by its documents, and 503 otherwise, with an alarm that
- * says why. The answer itself tells nothing more.
+ * says why. The answer itself has no more.
  *
  * @param isConfigured false if the settings are wrong: then nothing is accepted either
  */

@@ -35,7 +35,7 @@ export const listReceiverDeliveries = declareRoute({
         event_id: z.string().check(z.describe("The `webhook-id`, the same for every try")),
         type: z.string(),
         try: z.int().check(z.describe("Number of the try of this event, from 1")),
-        ms: z.int().check(z.describe("Time until the answer, or until it was given up")),
+        ms: z.int().check(z.describe("Time until the answer, or until the time limit")),
         status: z
           .nullable(z.int())
           .check(

@@ -61,7 +61,7 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
 }
 
 /**
- * True if nobody can tell any more by repeating a part whether it was accepted. Its Idempotency-Key lives from its first
+ * True if repeating a part can no longer show whether it was accepted. Its Idempotency-Key lives from its first
  * request on, which is no earlier than `begunAt`.
  */
 export function isLost({ isSent, begunAt }: SentPart, { clock }: RouteDeps): boolean {

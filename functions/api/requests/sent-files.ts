@@ -76,10 +76,10 @@ const foundSchema = z.looseObject({
   sent: z.nullable(sentFileSchema).check(z.describe("Null: the file was not sent")),
 });
 
-/** Tells whether a file was sent before, within the time for which calls are kept. */
+/** Checks whether a file was sent before, within the time for which calls are kept. */
 export const findSentFile = declareRoute({
   operationId: "findSentFile",
-  summary: "Tell whether a file of leads was sent before, by a hash of its numbers",
+  summary: "Check whether a file of leads was sent before, by a hash of its numbers",
   method: "post",
   path: "/sent-files/find",
   body: z.strictObject({ file }).check(z.meta({ examples: [{ file: fileExample }] })),
@@ -212,7 +212,7 @@ const stepSchema = z.discriminatedUnion("state", [
 
 /**
  * Notes what is known of a part. It is `begun` before its request is sent. A part that was begun is repeated under its
- * key as long as the key certainly lives. Later nobody can tell whether it was accepted: a person looks, and says so.
+ * key as long as the key certainly lives. Later it is not known whether it was accepted: a person looks, and says so.
  */
 export const markSentPart = declareRoute({
   operationId: "markSentPart",

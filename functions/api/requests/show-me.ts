@@ -25,7 +25,7 @@ const meSchema = z
 /** Asks the ledger for nothing, so that it is answered to a token with any right. */
 export const showMe = declareRoute({
   operationId: "showToken",
-  summary: "Tell whose token is sent, what it may do, and if its calls are tests",
+  summary: "Show whose token is sent, what it may do, and whether its calls are tests",
   method: "get",
   path: "/me",
   query: z.strictObject({}),

@@ -26,7 +26,7 @@ const rowSchema = z.looseObject({
 
 export const showUsage = declareRoute({
   operationId: "showUsage",
-  summary: "How many of your calls were accepted, placed and answered, how long, and at what cost",
+  summary: "Count your calls that were accepted, placed and answered, with their length and cost",
   description:
     "Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.",
   method: "get",

@@ -66,7 +66,7 @@ export interface Opening {
   sentAt: number;
   /** Time until the first probe, instead of the cause's. */
   waitMs?: number | undefined;
-  /** Countries of the refused calls' numbers, which tell the operator what the account may lack permission for. */
+  /** Countries of the refused calls' numbers, which show the operator what the account may lack permission for. */
   countries?: string[];
   /** The failing backlogs, for an account's breaker. */
   blamed?: string[];

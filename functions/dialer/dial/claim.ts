@@ -71,7 +71,7 @@ export async function claimCall(dial: Dial, batch: DialBatch): Promise<Claim | R
     log("alarm", "ledger.unreachable", { call_id: call.id, error: errorForLog(error) });
     batch.ledger.isDown = true;
   }
-  // The claim is given up, but its write may still succeed. The `outcome` then settles it as not sent.
+  // The claim is abandoned, but its write may still succeed. The `outcome` then settles it as not sent.
   const settlement = { id: call.id, claim: version, at: clock.now(), dueAt: clock.now() };
   const notSent = { ...settlement, state: "WAITING", reason: lapsed.reason } as const;
   await sendOutcome(notSent, givenUpSeconds, deps);

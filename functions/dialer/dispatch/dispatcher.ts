@@ -53,7 +53,7 @@ async function runLoop(
       await readAll(looks, deps);
       const chosen = await choose(looks, deps);
       looks.lookedAt = clock.now();
-      // The document tells the next dispatcher of the rows that were chosen.
+      // The document shows the next dispatcher the rows that were chosen.
       const mustBeat = isDue(looks, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
       const [beaten] = await Promise.all([
         mustBeat ? beat(lease, toOutliving(looks), deps) : lease,

@@ -34,7 +34,7 @@ export async function findReceiverOf(
 
 /**
  * Drops the deliveries to removed receivers from rows. What this process knows may be a minute old, so it reads the
- * receivers again before it drops anything: a row may tell of one that was made since.
+ * receivers again before it drops anything: a row may have events for one that was made since.
  *
  * @returns the rows without them
  */

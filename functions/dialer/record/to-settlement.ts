@@ -128,7 +128,7 @@ export function findNextPollAt(
   if (route.type === sandboxType && now < claimedAt + testPollMs) return claimedAt + testPollMs;
   const { readResult, readCallback } = providerOf(route);
   if (readResult !== undefined) return nextPollAt(claimedAt, now, polling.waitMinutes);
-  // Its signed callback brings the result, or it is given up.
+  // Its signed callback brings the result, or polling ends without one.
   return readCallback && claimedAt + polling.waitMinutes * minuteMs;
 }
 

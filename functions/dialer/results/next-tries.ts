@@ -97,7 +97,7 @@ export async function continueChains<Row extends CallRow>(
 
 /**
  * Cancels the waiting try after a call whose provider has reported another end. A try that is already claimed cannot be
- * stopped: an alarm tells of it.
+ * stopped: an alarm reports it.
  */
 export async function cancelNextTry(row: CallRow, deps: DialerDeps): Promise<void> {
   if (row.next === undefined) return;

@@ -167,7 +167,7 @@ export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
   if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
 }
 
-/** Time after a call's end in which a callback has its record read once more, where it may tell of an opt-out. */
+/** Time after a call's end in which a callback has its record read once more, where it may report an opt-out. */
 const optOutMsMax = hourMs;
 
 /**

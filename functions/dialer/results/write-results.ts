@@ -80,13 +80,13 @@ export async function writeResults(
 
 /** Time until the next poll of a call whose record could not be read. */
 const postponedMs = 5 * minuteMs;
-/** Time after the end of polling after which an unreadable record is given up. */
+/** Time after the end of polling after which the service stops reading an unreadable record. */
 const lostMs = dayMs;
 
 /**
  * Postpones the next poll of a call whose record could not be read.
  *
- * @param isKept true if the record is not given up, as it is this service that cannot handle it
+ * @param isKept true if polling goes on, as it is this service that cannot handle it
  */
 export async function postpone(
   row: OpenRow,

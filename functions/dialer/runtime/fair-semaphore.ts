@@ -27,7 +27,7 @@ interface SemaphoreLimits {
   limitOf(account: string): number;
   /** Returns true if calls of other accounts are left in the delivery. */
   isShared(account: string): boolean;
-  /** Time without a slot released by its account after which a call gives up waiting, in milliseconds. */
+  /** Time without a slot released by its account after which a call stops waiting, in milliseconds. */
   waitMsMax: number;
   clock: { now(): number; sleep(ms: number): Promise<void> };
 }

@@ -21,7 +21,7 @@ type RequestDocument = StoredDocument<"request">;
  * Writes `request.finished` for the clients' own receivers into the rows of the requests' first calls, where it is
  * delivered like the calls' events. So a request that waits for such a receiver is not among those that are tracked.
  *
- * @returns the requests that are done with. For the others another write of the row came first, or nobody can be told yet:
+ * @returns the requests that are done with. For the others another write of the row came first, or nothing can be delivered yet:
  * they are finished again later
  */
 export async function finishForOwn(

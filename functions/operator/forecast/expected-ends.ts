@@ -6,7 +6,7 @@ import { type CallNow, readWaitingNow, type WaitingNow } from "./waiting-now.ts"
 
 /** The time at which the last waiting call of a request is expected to be dialed, or to end otherwise. */
 export interface ExpectedEnd {
-  /** Milliseconds since the epoch. Null: nobody can tell, and `blockedBy` says why, or nothing waits. */
+  /** Milliseconds since the epoch. Null: not known, and `blockedBy` says why, or nothing waits. */
   at: number | null;
   /** The holders of its calls beside their turn, each with its name and the number of calls; reasons as in rows. */
   blockedBy: { reason: string; name: string; calls: number }[];

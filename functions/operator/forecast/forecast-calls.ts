@@ -124,7 +124,7 @@ function isQueued(one: Queued | Forecasted): one is Queued {
 /**
  * Has a call wait for the end of what holds it.
  *
- * @returns the end of a call at whose holder nobody can tell when it ends
+ * @returns the end of a call at whose holder has no known end
  */
 function holdBack(item: Queued, holder: Holder | undefined, now: number): End | undefined {
   if (holder === undefined) return undefined;

@@ -27,7 +27,7 @@ export type HolderNow = (waiting: WaitingCall) => {
   expiresAt: number;
 };
 
-/** Returns a function that tells what holds each of the calls that were read. */
+/** Returns a function that finds what holds each of the calls that were read. */
 export function createHoldersNow(
   read: ControlsRead,
   { table, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },

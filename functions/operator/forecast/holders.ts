@@ -8,7 +8,7 @@ import type { Holder } from "#shared/rules/rule.ts";
 /** Returns what holds the calls of an agent along a route; undefined if nothing does. */
 export type HolderOf = (of: ClientAgent, target: ResolvedRoute) => Holder | undefined;
 
-/** Returns a function that tells what holds calls, and remembers its answers. */
+/** Returns a function that finds what holds calls, and remembers its answers. */
 export function createHolders(documents: DocumentsRead, now: number): HolderOf {
   const known = new Map<string, Holder | undefined>();
   return (of, target) => {

@@ -30,8 +30,8 @@ export interface CallNow {
   account: ResolvedAccount | undefined;
   heldBy: HeldBy;
   /**
-   * Time at which it is expected to be dialed or to end otherwise, in milliseconds since the epoch. Null: nobody can
-   * tell, as it waits for a person or a provider.
+   * Time at which it is expected to be dialed or to end otherwise, in milliseconds since the epoch. Null: not known,
+   * as it waits for a person or a provider.
    */
   endsAt: number | null;
   /** True if that end is its request to the provider. */

@@ -111,7 +111,7 @@ export const helps: Record<string, Help> = {
     example: "tokens make --client shop --rights call,read",
   },
   restored: {
-    about: "Tells whether the ledger was restored, and to what time it went back.",
+    about: "Shows whether the ledger was restored, and to what time it went back.",
     example: "restored --at 2026-11-21T09:00:00Z",
   },
   completion: {

@@ -5,7 +5,7 @@ import { Misuse } from "./failures.ts";
 /**
  * Guesses the meanings of the columns, and changes those that --map names, as in `--map number=Mobile`.
  *
- * @throws a Misuse if --map is wrong, or is needed to tell which column has the phone numbers: --yes does not decide that
+ * @throws a Misuse if --map is wrong, or is needed to find which column has the phone numbers: --yes does not decide that
  */
 export function rolesOf(table: LeadTable, mapped: readonly string[], agents: readonly string[]) {
   const { roles, doubt, notes } = guessColumns(table, agents);

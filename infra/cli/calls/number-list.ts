@@ -22,7 +22,7 @@ interface Choices {
  * Reads a file of phone numbers: one or more a line, a table with a column of numbers in any form that lists of leads take, or
  * the flat file of the FTC's do-not-call registry (`202,5550101`).
  *
- * @throws a Misuse if the file cannot be read as a whole, or nothing tells which column has the numbers
+ * @throws a Misuse if the file cannot be read as a whole, or nothing shows which column has the numbers
  */
 export function readNumberList(bytes: Uint8Array, { country, map = [] }: Choices): NumberList {
   const { text } = orMisuse(() => decodeText(bytes));

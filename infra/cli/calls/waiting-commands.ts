@@ -156,7 +156,7 @@ function pausedText({ by, reason, until }: PauseView): string {
   return `paused by ${by}${why}${until === null ? "" : `, until ${until}`}`;
 }
 
-/** Counts the calls that wait in some backlogs; `text` tells if there are more than the service counts. */
+/** Counts the calls that wait in some backlogs; `text` says if there are more than the service counts. */
 export async function countWaiting(
   isMeant: (backlog: BacklogView) => boolean,
   ask: Client,

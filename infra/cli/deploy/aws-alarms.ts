@@ -15,11 +15,11 @@ interface Asked {
   file?: string | undefined;
 }
 
-const nobody = `NOBODY WILL BE TOLD OF ALARMS: no mail and no page, whatever happens. To change that, run this again with
+const nobody = `NOBODY RECEIVES ALARMS: no mail and no page, whatever happens. To change that, run this again with
 -- --alarm-email ADDRESS or -- --alarm-topic ARN.`;
 
 /**
- * Decides who is told of alarms: those that the command was given, those of the settings, or whom a person at the terminal
+ * Decides who receives alarms: those that the command was given, those of the settings, or whom a person at the terminal
  * names. What is new is written into the settings' file.
  *
  * @returns a text to be printed once the stack is deployed

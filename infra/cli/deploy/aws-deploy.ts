@@ -9,7 +9,7 @@ import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { indexSteps } from "./aws-indexes.ts";
 import { isCreation, isWithoutTable, readOwnStack, requireDeployable } from "./aws-stack.ts";
-import { changeIndexes, mendTable, readIndexes, type TableDeps } from "./aws-table.ts";
+import { changeIndexes, fixTable, readIndexes, type TableDeps } from "./aws-table.ts";
 import type { AwsSecretStore } from "./aws-secrets.ts";
 import { checkService } from "./check-service.ts";
 import {
@@ -169,7 +169,7 @@ async function deployStack(
   { name, outputsFile, isCreated, withoutLedger, ownTable, ledgerTable }: Stack,
 ): Promise<void> {
   const table = ledgerTable ?? ownTable;
-  if (table !== undefined) await mendTable(table, tables);
+  if (table !== undefined) await fixTable(table, tables);
   if (ledgerTable !== undefined) await changeIndexes(ledgerTable, "add", tables);
   else if (ownTable !== undefined) {
     for (const step of indexSteps(await readIndexes(ownTable, tables))) {

@@ -5,7 +5,7 @@ import * as z from "#shared/lib/zod.ts";
 import { cdkDeploy, cdkImport, cdkSynth } from "./aws-cdk.ts";
 import { deploymentNamed, keepSettings } from "./aws-deployment.ts";
 import { isCreation, readOwnStack, requireDeployable } from "./aws-stack.ts";
-import { changeIndexes, mendTable, type TableDeps } from "./aws-table.ts";
+import { changeIndexes, fixTable, type TableDeps } from "./aws-table.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -40,7 +40,7 @@ export async function importLedger(
     }
   }
   tools.print(`1 of 4: the table ${ledgerTable} is checked …`);
-  await mendTable(ledgerTable, deps);
+  await fixTable(ledgerTable, deps);
   await changeIndexes(ledgerTable, "add", deps);
   await changeIndexes(ledgerTable, "remove", deps); // CloudFormation must find it as the template has it
 

@@ -21,7 +21,7 @@ const triesMax = 5;
 
 type Values = Record<string, unknown>;
 
-/** Secrets of a stack in Secrets Manager, which also tells whether they are there yet. */
+/** Secrets of a stack in Secrets Manager, which also shows whether they are there yet. */
 export interface AwsSecretStore extends SecretStore {
   /** Returns a secret's value, as JSON if it is no string. */
   read(name: string): Promise<string | undefined>;
@@ -170,9 +170,7 @@ async function readValues(
     values = undefined; // the parser's own message would quote the secret
   }
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
-    throw new DeployError(
-      `The secret ${SecretId} is no JSON object. Mend it in the console first.`,
-    );
+    throw new DeployError(`The secret ${SecretId} is no JSON object. Fix it in the console first.`);
   }
   return { values: { ...values }, version: VersionId };
 }

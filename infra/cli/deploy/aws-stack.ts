@@ -54,7 +54,7 @@ async function describe(client: CloudFormationClient, StackName: string) {
 }
 
 /**
- * Reads the stack that is to be deployed, whose secrets tell that it is this project's. Whoever deployed it so far may
+ * Reads the stack that is to be deployed, whose secrets show that it is this project's. Whoever deployed it so far may
  * lack the right to read it, which earlier versions did not need.
  *
  * @returns undefined if there is none, "unread" if it stands and may not be read
@@ -93,7 +93,7 @@ export function requireDeployable(stack: StandingStack): void {
   }
   if (status.endsWith("_ROLLBACK_FAILED")) {
     throw new DeployError(
-      `Nothing was deployed: ${name} could neither be changed nor brought back (${status}). Mend what its events name, in the ` +
+      `Nothing was deployed: ${name} could neither be changed nor brought back (${status}). Fix what its events name, in the ` +
         `console under CloudFormation. Then finish the roll-back, and run this again:\nnpm run cdk -- rollback ${name}`,
     );
   }

@@ -26,12 +26,12 @@ const pauseMsDefault = 5_000;
 const changeMsMax = 30 * 60_000;
 
 /**
- * Checks a table of the ledger, and mends what a restored one lacks: time to live, point-in-time recovery and protection
+ * Checks a table of the ledger, and restores what it lacks after a restore: time to live, point-in-time recovery and protection
  * against deletion.
  *
  * @throws DeployError if there is no such table, or its keys are not those of the ledger
  */
-export async function mendTable(TableName: string, deps: TableDeps): Promise<void> {
+export async function fixTable(TableName: string, deps: TableDeps): Promise<void> {
   const { dynamo, print } = deps;
   const table = await describe(TableName, deps);
   const keys = table.KeySchema?.map(({ AttributeName }) => AttributeName).join();
@@ -46,7 +46,7 @@ export async function mendTable(TableName: string, deps: TableDeps): Promise<voi
     await orSentence(() =>
       dynamo.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification })),
     );
-    print(`Mended ${TableName}: time to live, by which rows past their retention are deleted.`);
+    print(`Fixed ${TableName}: time to live, by which rows past their retention are deleted.`);
   }
   const backups = await orSentence(() =>
     dynamo.send(new DescribeContinuousBackupsCommand({ TableName })),
@@ -59,11 +59,11 @@ export async function mendTable(TableName: string, deps: TableDeps): Promise<voi
         new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }),
       ),
     );
-    print(`Mended ${TableName}: point-in-time recovery.`);
+    print(`Fixed ${TableName}: point-in-time recovery.`);
   }
   if (table.DeletionProtectionEnabled !== true) {
     await update({ TableName, DeletionProtectionEnabled: true }, deps);
-    print(`Mended ${TableName}: protection against deletion.`);
+    print(`Fixed ${TableName}: protection against deletion.`);
   }
 }
 

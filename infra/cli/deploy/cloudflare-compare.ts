@@ -74,7 +74,7 @@ export function requireNoOthers(target: Target, { queues, rules, jurisdiction }:
 }
 
 /** Returns the commands that bring what stands to what it should be, without what is absent. */
-export function mends(target: Target, { queues, rules, jurisdiction }: Standing): string[][] {
+export function listFixes(target: Target, { queues, rules, jurisdiction }: Standing): string[][] {
   const kept = [...queues]
     .filter(([, one]) => one.retentionSeconds !== retentionSeconds)
     .map(([name]) => {

@@ -1,6 +1,6 @@
 import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { checkService } from "./check-service.ts";
-import { mends, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
+import { listFixes, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
 import {
   creations,
   isLedgerEmpty,
@@ -81,9 +81,9 @@ export async function deployToCloudflare(
     await wrangler(tools, args);
     tools.print(`Created: wrangler ${args.join(" ")}`);
   }
-  for (const args of mends(target, current)) {
+  for (const args of listFixes(target, current)) {
     await wrangler(tools, args);
-    tools.print(`Mended: wrangler ${args.join(" ")}`);
+    tools.print(`Fixed: wrangler ${args.join(" ")}`);
   }
   await wrangler(tools, migration(target));
   await checkSchema(tools, target);

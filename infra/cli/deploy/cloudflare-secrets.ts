@@ -63,7 +63,7 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
     },
     async set(values) {
       const { HASH_KEY } = values;
-      // Before it is set: whoever was cut off is told of it by the next rotation.
+      // Before it is set: the next rotation reports it to whoever was cut off.
       if (HASH_KEY !== undefined) await noteKeys(tools, target, HASH_KEY);
       await putSecrets(tools, target, byReader(Object.entries(values)));
     },

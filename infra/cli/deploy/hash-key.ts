@@ -38,7 +38,7 @@ export function showHashKey({ environment, print }: Surroundings, key: string): 
 
 /**
  * True if a HASH_KEY may take the place of another one without more ado: it is the same, or brings in a new key beside it.
- * Everything that is hashed stays known. Ended too early, a former key stops all dialing: that must be told.
+ * Everything that is hashed stays known. Ended too early, a former key stops all dialing: the operator must know that.
  */
 export function mayFollow(current: string, next: string): boolean {
   const [now, then] = [current.toLowerCase(), next.toLowerCase()];

@@ -68,7 +68,7 @@ function undefinedWithoutIndex(error: unknown): undefined {
 }
 
 /**
- * Tells of agents that the plan has no route for while calls of them wait, before they are stranded: a person must agree.
+ * Reports agents that the plan has no route for while calls of them wait, before they are stranded: a person must agree.
  *
  * @param options.strands true if the command was told to leave them
  * @throws DeployError if nobody agrees

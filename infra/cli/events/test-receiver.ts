@@ -27,7 +27,7 @@ const exampleType = "call.ended";
 /**
  * Posts one signed example to a receiver, once, as the dialer posts events, and prints what came back.
  *
- * @param client a client whose events the receiver is told; undefined if the plan has one receiver alone
+ * @param client a client whose events the receiver gets; undefined if the plan has one receiver alone
  * @returns the exit code: 0 for an answer of 2xx, otherwise 2
  */
 export async function testReceiver(
@@ -56,7 +56,7 @@ export async function testReceiver(
   return 2;
 }
 
-/** @throws a Failure if nobody is told of the client's events, or the plan has several receivers and none is named */
+/** @throws a Failure if nobody gets the client's events, or the plan has several receivers and none is named */
 function chosenReceiver(client: string | undefined, plan: DialPlan): Receiver {
   const names = Object.keys(plan.events ?? {});
   const [first] = names;

@@ -11,7 +11,7 @@ export interface paths {
         put?: never;
         /**
          * Accept one call
-         * @description 201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the operator is told why not.
+         * @description 201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the service reports to the operator why not.
          */
         post: operations["createCall"];
         delete?: never;
@@ -31,7 +31,7 @@ export interface paths {
         put?: never;
         /**
          * Accept up to 10,000 calls
-         * @description 201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the operator is told why not.
+         * @description 201 without a body once every call of the request is on the queue: a batch is accepted whole or not at all. Each call is then dialed once, at a permitted hour where the phone rings, or the service reports to the operator why not.
          */
         post: operations["createCalls"];
         delete?: never;
@@ -48,7 +48,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whose token is sent, what it may do, and if its calls are tests
+         * Show whose token is sent, what it may do, and whether its calls are tests
          * @description Needs no right, and reads nothing of the ledger.
          */
         get: operations["showToken"];
@@ -148,7 +148,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many of your calls were accepted, placed and answered, how long, and at what cost
+         * Count your calls that were accepted, placed and answered, with their length and cost
          * @description Needs the right `read`. Counted when it happened, by the hour, and kept as long as calls are. Numbers may lag by some seconds.
          */
         get: operations["showUsage"];
@@ -210,7 +210,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell whether a file of leads was sent before, by a hash of its numbers
+         * Check whether a file of leads was sent before, by a hash of its numbers
          * @description Needs the right `call`. Looked for within the time for which calls are kept.
          */
         post: operations["findSentFile"];
@@ -392,7 +392,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the API answers
+         * Check whether the API answers
          * @description Needs no token, and asks neither the queue nor the ledger.
          */
         get: operations["showHealth"];
@@ -412,7 +412,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether calls are being dialed
+         * Check whether calls are being dialed
          * @description Needs no token, and reads two documents of the ledger, once in five seconds. For an uptime monitor.
          */
         get: operations["showReadiness"];
@@ -434,7 +434,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tells what became of a call
+         * Reports the result of a call
          * @description For your own webhook: its address is the callback_url of a call. Fields that are not named here are left out of account. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:
          */
         post: operations["tellResult"];
@@ -457,7 +457,7 @@ export interface webhooks {
         put?: never;
         /**
          * The provider has taken a call
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callPlaced"];
         delete?: never;
@@ -477,7 +477,7 @@ export interface webhooks {
         put?: never;
         /**
          * A placed call was answered
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callAnswered"];
         delete?: never;
@@ -497,7 +497,7 @@ export interface webhooks {
         put?: never;
         /**
          * A placed call has ended, and how
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callEnded"];
         delete?: never;
@@ -517,7 +517,7 @@ export interface webhooks {
         put?: never;
         /**
          * A call was refused for good
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callRejected"];
         delete?: never;
@@ -537,7 +537,7 @@ export interface webhooks {
         put?: never;
         /**
          * A call was not dialed in its time
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callExpired"];
         delete?: never;
@@ -557,7 +557,7 @@ export interface webhooks {
         put?: never;
         /**
          * A call was cancelled
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callCancelled"];
         delete?: never;
@@ -577,7 +577,7 @@ export interface webhooks {
         put?: never;
         /**
          * A call waits for an operator's decision
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callNeedsReview"];
         delete?: never;
@@ -597,7 +597,7 @@ export interface webhooks {
         put?: never;
         /**
          * An operator has decided what a call was
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callReviewed"];
         delete?: never;
@@ -617,7 +617,7 @@ export interface webhooks {
         put?: never;
         /**
          * A callee asked not to be called again
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callOptOut"];
         delete?: never;
@@ -637,7 +637,7 @@ export interface webhooks {
         put?: never;
         /**
          * All calls of a request are over
-         * @description Told at least once: a repeated request has the same webhook-id. Nothing is promised of the order in which requests come.
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["requestFinished"];
         delete?: never;
@@ -2175,7 +2175,7 @@ export interface operations {
                             type: string;
                             /** @description Number of the try of this event, from 1 */
                             try: number;
-                            /** @description Time until the answer, or until it was given up */
+                            /** @description Time until the answer, or until the time limit */
                             ms: number;
                             /** @description HTTP status of the answer. Null: there was none, and `error` says why */
                             status: number | null;

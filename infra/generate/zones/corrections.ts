@@ -1,5 +1,5 @@
 /**
- * Decisions on where numbers ring, taken before all other sources. docs/contributing.md tells how one is made. A test says
+ * Decisions on where numbers ring, taken before all other sources. docs/contributing.md says how one is made. A test says
  * which is no longer needed, as the sources agree without it.
  */
 

@@ -80,9 +80,9 @@ interface Places {
   patterns: readonly (readonly [RegExp, string])[];
   /** Prefix of another country that shares the code. */
   not?: string;
-  /** Zones of all other names; absent where names alone do not tell. */
+  /** Zones of all other names; absent where names alone are not enough. */
   others?: string;
-  /** Zones of area codes by the national numbering plan, for prefixes whose names do not tell. */
+  /** Zones of area codes by the national numbering plan, for prefixes whose names are not enough. */
   areas?: readonly (readonly [prefixes: string, zones: string])[];
 }
 
@@ -196,7 +196,7 @@ export const places: Readonly<Record<string, Places>> = {
     ],
     others: "Pacific/Auckland",
   },
-  // Australia: many names, whose area codes tell as much (ACMA, Telecommunications Numbering Plan 2015, schedule 2).
+  // Australia: many names, whose area codes say as much (ACMA, Telecommunications Numbering Plan 2015, schedule 2).
   "61": {
     patterns: [
       [/^Lord Howe Island$/, "Australia/Lord_Howe"],

@@ -158,7 +158,7 @@ interface Code {
   countries: readonly CountryCode[];
 }
 
-/** Zones of one calling code: of numbers of no place, and of each prefix that the map or a name tells of. */
+/** Zones of one calling code: of numbers of no place, and of each prefix that the map or a name has. */
 function ofCode(
   { code, countries }: Code,
   { map, names }: Sources,

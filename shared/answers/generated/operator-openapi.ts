@@ -130,7 +130,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What a text names: a call, a request, a number, a campaign, an agent or a client
+         * Find what a text names: a call, a request, a number, a campaign, an agent or a client
          * @description Needs the role `see`. A number is looked up for who has the role `find`, and not for others. Recorded by the number's keyed hash. A token looks up at most 100 numbers in an hour; one number counts once.
          */
         post: operations["search"];
@@ -288,7 +288,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What operators have paused, and which circuit breakers are open
+         * List what operators have paused, and which circuit breakers are open
          * @description Needs the role `see`.
          */
         get: operations["listPauses"];
@@ -348,7 +348,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whose calls wait, since when, and what holds them; those due first come first
+         * List whose calls wait, since when, and what holds them; those due first come first
          * @description Needs the role `see`.
          */
         get: operations["listBacklogs"];
@@ -368,7 +368,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Why calls wait: what holds them now, in calls, and how much of their accounts they get
+         * Explain why calls wait: what holds them now, in calls, and how much of their accounts they get
          * @description Needs the role `see`. Of all calls, or of a call, a request, a campaign, a client, an agent or an account. Every view of the page asks this.
          */
         get: operations["explainWaiting"];
@@ -428,7 +428,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What needs a person: who is held, since when, what it means and what to do
+         * List what needs a person: who is held, since when, what it means and what to do
          * @description Needs the role `see`.
          */
         get: operations["listNeeds"];
@@ -448,7 +448,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What became of calls: results, lengths and opt-outs, by agent, client, campaign or hour
+         * Count what became of calls: results, lengths and opt-outs, by agent, client, campaign or hour
          * @description Needs the role `see`.
          */
         get: operations["listResults"];
@@ -610,7 +610,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * When calls would be dialed if they were posted, or why not; no call is stored or queued
+         * Forecast when calls would be dialed if they were posted, or why not; no call is stored or queued
          * @description Needs the role `see`. It shows which numbers are on the do-not-call list, so it is recorded by their count. A token forecasts at most 200 lists in an hour.
          */
         post: operations["forecast"];
@@ -670,7 +670,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Which of many numbers are on the do-not-call list; recorded by their count
+         * Find which of many numbers are on the do-not-call list; recorded by their count
          * @description Needs the role `see`. A token checks at most 200 lists in an hour.
          */
         post: operations["findListedNumbers"];
@@ -938,7 +938,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell whether a file of leads was sent before, by a hash of its numbers
+         * Check whether a file of leads was sent before, by a hash of its numbers
          * @description Needs the role `send`.
          */
         post: operations["findSentFileOfClient"];

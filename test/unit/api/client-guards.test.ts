@@ -58,7 +58,7 @@ function createGuarded(guards: Guards | undefined, use = (documents: Documents) 
     statuses,
     counted,
     breakQueue: () => (queue.send = () => Promise.reject(new Error("down"))),
-    mendQueue: () => (queue.send = send),
+    repairQueue: () => (queue.send = send),
   };
 }
 
@@ -119,13 +119,13 @@ describe("callsPerDay of a client", () => {
   });
 
   it("gives back calls that the queue does not take, unless their key lets them in again uncounted", async () => {
-    const { post, counted, breakQueue, mendQueue } = createGuarded({ crm: { callsPerDay: 5 } });
+    const { post, counted, breakQueue, repairQueue } = createGuarded({ crm: { callsPerDay: 5 } });
     breakQueue();
     expect((await post(2)).status).toBe(503);
     expect(await counted()).toBe(0);
     expect((await post(2, { key: "kept" })).status).toBe(503);
     expect(await counted()).toBe(2);
-    mendQueue();
+    repairQueue();
     expect((await post(2, { key: "kept" })).status).toBe(201);
     expect(await counted()).toBe(2);
   });

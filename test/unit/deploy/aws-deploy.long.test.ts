@@ -227,7 +227,7 @@ describe("npm run deploy:aws and whom alarms tell", () => {
 
   it("says that nobody will be told, last of all, where nobody is named or there to be asked", async () => {
     await ada.deploy();
-    expect(ada.printed.at(-2)).toMatch(/^NOBODY WILL BE TOLD OF ALARMS.*--alarm-email ADDRESS/s);
+    expect(ada.printed.at(-2)).toMatch(/^NOBODY RECEIVES ALARMS.*--alarm-email ADDRESS/s);
     expect(deployment().settings()).toEqual({});
   });
 
@@ -264,7 +264,7 @@ describe("npm run deploy:aws and whom alarms tell", () => {
     answered = "";
     await ada.deploy();
     expect(questions).toHaveLength(1);
-    expect(ada.printed.at(-2)).toMatch(/^NOBODY WILL BE TOLD/);
+    expect(ada.printed.at(-2)).toMatch(/^NOBODY RECEIVES ALARMS/);
   });
 
   it.each([

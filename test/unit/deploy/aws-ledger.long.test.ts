@@ -50,9 +50,9 @@ describe("the table of the ledger, at each deployment by the real cdk,", () => {
     [
       "time to live, recovery and protection",
       { ttl: undefined, hasRecovery: false, isProtected: false },
-      [/Mended \S+: time to live/, /: point-in-time recovery/, /: protection against deletion/],
+      [/Fixed \S+: time to live/, /: point-in-time recovery/, /: protection against deletion/],
     ],
-    ["time to live by its own attribute", { ttl: "until" }, [/Mended \S+: time to live/]],
+    ["time to live by its own attribute", { ttl: "until" }, [/Fixed \S+: time to live/]],
   ])("gets %s again", async (_, lacking, said) => {
     const { account, person } = deployment();
     const table = standWith(undefined, lacking);

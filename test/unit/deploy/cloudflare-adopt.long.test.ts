@@ -100,18 +100,18 @@ describe("npm run deploy:cloudflare, of what it finds without the Workers that u
 });
 
 describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
-  it("mends a shorter retention and changed rules, and says so", async () => {
+  it("fixes a shorter retention and changed rules, and says so", async () => {
     await deployment().stand();
     queue("outbound-calls-events").settings["message_retention_period"] = 345_600;
     rulesOf().splice(0, 1, ruleOf("expire-messages", "messages/", 7));
     const { changes, printed } = await deploy();
-    for (const mended of [
+    for (const fixed of [
       "queues update outbound-calls-events --message-retention-period-secs 1209600",
       "r2 bucket lifecycle remove outbound-calls --name expire-messages",
       "r2 bucket lifecycle add outbound-calls expire-messages messages/ --expire-days 30",
     ]) {
-      expect(changes).toContain(mended);
-      expect(printed).toContain(`Mended: wrangler ${mended}`);
+      expect(changes).toContain(fixed);
+      expect(printed).toContain(`Fixed: wrangler ${fixed}`);
     }
     expect(retentionOf("outbound-calls-events")).toBe(retentionSeconds);
     expect(rulesOf()).toContainEqual(ruleOf("expire-messages", "messages/", 30));

@@ -107,7 +107,7 @@ describe("callsPerDay of an account", () => {
     await sendEach(bench, ...callsNow(bench, 2));
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.simulate(600);
     expect(idsDialed(bench)).toHaveLength(2);
     expect(await counted(bench)).toBe(2);

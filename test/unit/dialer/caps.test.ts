@@ -242,7 +242,7 @@ describe("a frequency cap", () => {
     bench.breakLedger({ write: boom });
     await sendTo(bench, 1);
     await bench.deliver();
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.simulate(120);
     await sendTo(bench, 1);
     await bench.simulate(1);
@@ -367,7 +367,7 @@ describe("a frequency cap", () => {
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toEqual([]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", dueAt });
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.simulate(120);
     expect(idsDialed(bench)).toEqual([call.id]);
   });

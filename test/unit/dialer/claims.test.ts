@@ -31,7 +31,7 @@ describe("a claim", () => {
     await bench.deliver();
     expect(bench.dialed).toEqual([]);
     expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "claim_too_old" });
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(60);
     expect(bench.dialed).toHaveLength(1);
   });
@@ -75,7 +75,7 @@ describe("a claim", () => {
     expect(bench.queued().map(({ kind }) => kind)).toEqual(["outcome", "calls"]);
     expect(bench.queued()[0]).toMatchObject({ settlement: { id: call.id, state: "WAITING" } });
     expect(bench.delays()).toEqual([60, 5]);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(61);
     expect(bench.dialed).toHaveLength(1);
   });
@@ -120,7 +120,7 @@ describe("a claim", () => {
     });
     await bench.send(due(call));
     expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
-    bench.mendLedger();
+    bench.repairLedger();
     expect(await bench.rows.write(late)).toEqual([true]);
     expect(await stateOf(bench, call)).toBe("DIALING");
     await bench.simulate(200);

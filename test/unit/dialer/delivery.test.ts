@@ -54,7 +54,7 @@ describe("a delivery", () => {
     expect(delays).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 960, 960]);
     expect(bench.dialed).toEqual([]);
     expect(bench.eventsOf("ledger.unreachable")[0]).toMatchObject({ level: "alarm" });
-    bench.mendLedger();
+    bench.repairLedger();
     // Its message is old by now: it waits for its turn.
     await bench.deliver();
     await bench.dispatch();
@@ -77,7 +77,7 @@ describe("a delivery", () => {
     await sendEach(bench, ...callsNow(bench, 10));
     expect(await bench.deliver()).toEqual(Array.from({ length: 10 }, () => back));
     expect(bench.dialed).toEqual([]);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(130);
     expect(bench.dialed).toHaveLength(10);
   });

@@ -342,7 +342,7 @@ describe("telling an event", () => {
           });
           bench.receive = async () => (isBroken() ? failed : taken);
           await deliverFor(bench, 60);
-          bench.mendLedger();
+          bench.repairLedger();
           bench.receive = async () => taken;
           await deliverFor(bench, 180);
           for (const { id } of calls) {

@@ -388,9 +388,9 @@ function createActs() {
     async act(one: Act): Promise<void> {
       // Settings that a process keeps are at most an hour old.
       if (state.stage === 1 && bench.now() - state.since > 3_600_000) goTo(2);
-      const mend = breakOne(rotation, one);
+      const fix = breakOne(rotation, one);
       await perform(one, stages[state.stage]?.[one.who] ?? "during");
-      await mend();
+      await fix();
       const dialed = bench.dialed.splice(0).map(({ call }) => call.request.phone_number);
       expect(dialed.filter((phone) => listed.has(phone))).toEqual([]);
     },

@@ -206,7 +206,7 @@ describe("calling hours", () => {
     });
     expect(iso(row.dueAt)).toBe("2026-06-02T09:00:02");
     // The call was not counted: another call to the number may go first.
-    bench.mendLedger();
+    bench.repairLedger();
     bench.changePlan({ maxCalls: { count: 1, days: 1 } });
     const other = await sendOne(bench);
     await bench.deliver();

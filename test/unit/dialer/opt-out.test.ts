@@ -99,7 +99,7 @@ describe("a callee who asks not to be called again", () => {
       async write(changes) {
         const isOver = changes.some(({ next, seen }) => next.key === key.key && seen !== null);
         if (isOver) await removeCurrent(bench.documents, key);
-        if (isOver) bench.mendLedger();
+        if (isOver) bench.repairLedger();
         return bench.documents.write(changes);
       },
     });
@@ -189,7 +189,7 @@ describe("a callee who asks not to be called again", () => {
       else bench.breakDocuments({ write: boom });
       expect(await callBack(bench, placed)).not.toEqual(["ack"]);
       expect((await rowOf(bench, placed)).optedOut).toBe(false);
-      bench.mendLedger();
+      bench.repairLedger();
       expect(await callBack(bench, placed)).toEqual(["ack"]);
       expect(await rowOf(bench, placed)).toMatchObject({ optedOut: true });
       expect(await isListed(bench)).toBe(true);

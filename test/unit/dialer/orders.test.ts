@@ -344,7 +344,7 @@ describe("the do-not-call list", () => {
     });
     await bench.run(200);
     expect(bench.dialed).toEqual([]);
-    bench.mendLedger();
+    bench.repairLedger();
     await removeCurrent(bench.documents, doNotCallListKey);
     await bench.run(600);
     expect(await stateOf(bench, call)).toBe("PLACED");
@@ -391,7 +391,7 @@ describe("an order that cannot be read under the claim", () => {
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toEqual([]);
     expect(await stateOf(bench, call)).toBe("WAITING");
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(120);
     expect(idsDialed(bench)).toEqual([call.id]);
   });

@@ -69,7 +69,7 @@ describe("events of a receiver that has left the plan", () => {
     bench.advance(dayMs);
     await bench.sweep();
     expect(alarms()).toEqual([]);
-    bench.mendLedger();
+    bench.repairLedger();
     bench.advance(minuteMs);
     await bench.sweep();
     expect(alarms()).toHaveLength(1);

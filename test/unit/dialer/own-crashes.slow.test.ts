@@ -29,7 +29,7 @@ function breakWrites(bench: Bench, isBroken: () => boolean): () => void {
   documents.write = dying(whole.write);
   eventsQueue.sendMany = dying(whole.sendMany);
   return () => {
-    bench.mendLedger();
+    bench.repairLedger();
     documents.write = whole.write;
     eventsQueue.sendMany = whole.sendMany;
   };
@@ -50,10 +50,10 @@ it("gives each own receiver each of its events, and none of another client's, wh
       }
       const calls = [...(await placeFor(bench, "crm", 3)), ...(await placeFor(bench, "shop", 2))];
       bench.record = async () => completed;
-      const mend = breakWrites(bench, isBroken);
+      const fix = breakWrites(bench, isBroken);
       bench.receive = async () => (isBroken() ? failed : taken);
       await deliverFor(bench, 40);
-      mend();
+      fix();
       bench.receive = async () => taken;
       await deliverFor(bench, 200);
       const of = new Map<string, Set<string>>();

@@ -84,7 +84,7 @@ describe("a row whose record cannot be handled", () => {
     await bench.sweep();
     bench.breakLedger({ write: boom });
     const answers = await bench.deliverEvents();
-    bench.mendLedger();
+    bench.repairLedger();
     expect(bench.eventsOf("result.not_handled")).toHaveLength(1);
     expect(bench.eventsOf("events.failed")).toHaveLength(1);
     expect(answers).toEqual(["ack"]);

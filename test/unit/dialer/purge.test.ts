@@ -61,7 +61,7 @@ describe("a purge", () => {
     expect(bench.eventsOf("call.purged")).toEqual(told); // the event comes before the deletion
     expect(bench.eventsOf("upkeep.failed")).toMatchObject([{ level: "alarm" }]);
     expect(bench.stored.size).toBe(4);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.upkeep();
     expect(bench.eventsOf("call.purged").slice(2)).toEqual(told);
     expect(bench.stored.size).toBe(0);

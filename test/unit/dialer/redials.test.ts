@@ -164,7 +164,7 @@ describe("a redial", () => {
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(bench.dialed).toEqual([]);
     expect(await stateOf(bench, redial)).toBe("WAITING");
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(120);
     expect(await stateOf(bench, redial)).toBe("PLACED");
     expect(bench.dialed).toHaveLength(1);

@@ -142,7 +142,7 @@ describe("a settlement", () => {
       { kind: "outcome", settlement: expect.objectContaining({ id: call.id, state: "PLACED" }) },
     ]);
     expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(62);
     expect(bench.dialed).toHaveLength(1);
     expect(await stateOf(bench, call)).toBe("PLACED");
@@ -158,7 +158,7 @@ describe("a settlement", () => {
     bench.deps.queue = { ...queue, send: boom };
     expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     bench.deps.queue = queue;
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.run(700);
     expect(bench.dialed).toHaveLength(1);
     expect(await bench.row(call.id)).toMatchObject({
@@ -249,7 +249,7 @@ describe("a settlement", () => {
     await bench.deliver();
     expect(await stateOf(bench, call)).toBe("DIALING");
     expect(bench.queued()).toMatchObject([{ kind: "outcome", settlement: { state: "WAITING" } }]);
-    bench.mendLedger();
+    bench.repairLedger();
     await bench.deliver();
     expect(await stateOf(bench, call)).toBe("WAITING");
   });

@@ -275,7 +275,7 @@ describe("a signed callback", () => {
     const placed = await place(bench);
     bench.breakLedger({ read: boom });
     expect(await tell(bench, placed)).not.toEqual(["ack"]);
-    bench.mendLedger();
+    bench.repairLedger();
     expect((await rowOf(bench, placed)).result).toBeNull();
   });
 });

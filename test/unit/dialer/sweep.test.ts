@@ -138,7 +138,7 @@ describe("sweeps", () => {
     bench.breakLedger({ dialing: silent }); // the sweep dies here, right after taking its lease
     void begin(bench);
     await new Promise((resolve) => setImmediate(resolve));
-    bench.mendLedger();
+    bench.repairLedger();
     expect((await sweepOf(bench))?.leaseUntil).toBe(bench.now() + 55_000);
     bench.advance(54_000);
     await bench.sweep();
@@ -159,7 +159,7 @@ describe("sweeps", () => {
     await bench.sweep();
     expect(await sweepOf(bench)).toMatchObject({ fullRoundAt: firstAt, leaseUntil: 0 });
     expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
-    bench.mendLedger();
+    bench.repairLedger();
     bench.advance(minute);
     await bench.sweep();
     expect(await sweepOf(bench)).toMatchObject({ fullRoundAt: bench.now() });

@@ -145,7 +145,7 @@ describe("a ledger that never answers", () => {
     }
     expect(dialedAfter.size).toBe(30 - new Set([...silenced, ...waiting]).size);
     expect(dialedAfter.size).toBeGreaterThanOrEqual(10);
-    bench.mendLedger();
+    bench.repairLedger();
     bench.advance(60_000);
     await vi.advanceTimersByTimeAsync(60_000);
     await within(10, bench.deliver());
@@ -167,7 +167,7 @@ describe("a ledger that never answers", () => {
     await within(30, bench.deliver());
     const queued = bench.queued().flatMap((one) => (one.kind === "outcome" ? one.settlement : []));
     expect(queued.filter(({ state }) => state === "PLACED").map(({ id }) => id)).toContain(bad?.id);
-    bench.mendLedger();
+    bench.repairLedger();
     bench.advance(60_000);
     await within(5, bench.deliver());
     expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
@@ -266,7 +266,7 @@ describe("documents that never answer", () => {
       expect(await within(60, bench.deliver())).toEqual(calls.map(() => "ack"));
       expect(await statesOf(bench, calls)).toEqual(calls.map(() => "WAITING"));
       expect(bench.dialed).toEqual([]);
-      bench.mendLedger();
+      bench.repairLedger();
       await vi.advanceTimersByTimeAsync(60_000);
       await bench.send(due(...calls));
       await within(60, bench.deliver());

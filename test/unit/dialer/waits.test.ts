@@ -18,11 +18,11 @@ const waitsOf = async (bench: Bench) =>
 const problemsOf = async (bench: Bench) =>
   listUnready(await bench.documents.read(readinessKeys), bench.now());
 
-/** Has the queue take no messages until `mend`. */
-function breakQueue(bench: Bench): { mend(): void } {
+/** Has the queue take no messages until `fix`. */
+function breakQueue(bench: Bench): { fix(): void } {
   const { sendMany } = bench.deps.queue;
   bench.deps.queue.sendMany = async () => 0;
-  return { mend: () => void (bench.deps.queue.sendMany = sendMany) };
+  return { fix: () => void (bench.deps.queue.sendMany = sendMany) };
 }
 
 describe("a backlog that waits though it need not", () => {
@@ -38,7 +38,7 @@ describe("a backlog that waits though it need not", () => {
       expect(Object.values((await waitsOf(bench)) ?? {})).toEqual([expect.any(Number)]);
       await bench.simulate(30);
       expect(await problemsOf(bench)).toEqual([expect.stringContaining("due and allowed")]);
-      queue.mend();
+      queue.fix();
       await bench.simulate(65);
       expect(await problemsOf(bench)).toEqual([]);
       expect(await statesOf(bench, calls)).toEqual(["PLACED", "PLACED", "PLACED"]);

@@ -68,7 +68,7 @@ it("shows one campaign of a client: progress over its requests, results, tries a
   const answered = offers.filter(({ result }) => result?.status === "completed").length;
   expect(body.results.results.completed).toBe(answered);
   expect(body.results_from).toBe("2026-11-21T10:00:00.000Z");
-  // Nobody can tell the end of one of its requests, whose agent is paused, so nobody can tell that of the campaign.
+  // The end of one of its requests is not known, as its agent is paused, so that of the campaign is not either.
   const requests = await Promise.all(body.requests.map(({ id }) => request(id)));
   const ends = requests.map(({ expected_end_at: end }) => end);
   expect(ends).toEqual(expect.arrayContaining([null, expect.any(String)]));

@@ -67,9 +67,9 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
 
 /** Maximum files with which somebody must reckon who changes one of these. */
 const importedMax = {
-  "shared/rules/gates.ts": 46,
-  "functions/dialer/decide/decide-delivered.ts": 49,
-  "functions/api/calls/create-calls.ts": 40,
+  "shared/rules/gates.ts": 47,
+  "functions/dialer/decide/decide-delivered.ts": 50,
+  "functions/api/calls/create-calls.ts": 41,
 };
 
 it.each(Object.entries(importedMax))("imports no provider into %s, nor much else", (file, max) => {

@@ -25,7 +25,7 @@ def _nested(of: type, **default: Any) -> Any:
 
 @dataclass(frozen=True)
 class PlacedRequest:
-    """An accepted request: each of its calls is dialed once, at a permitted hour, or you are told why not."""
+    """An accepted request: each of its calls is dialed once, at a permitted hour, or you can see why not."""
 
     request_id: str
     call_ids: list[str]  # in the order in which the calls were passed
