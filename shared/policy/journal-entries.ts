@@ -87,7 +87,8 @@ export async function appendEntry(
   at = clock.now(),
 ): Promise<void> {
   const name = entry.kind === "cancel" ? nameOfOrder(entry, at) : nameOfEntry(at, random.version());
-  await journal.append(name, JSON.stringify({ at, ...entry }));
+  const { kind, ...fields } = entry;
+  await journal.append(name, JSON.stringify({ kind, at, ...fields }));
 }
 
 /**
