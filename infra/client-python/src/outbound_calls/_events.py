@@ -43,6 +43,7 @@ class CallEventData:
     not_before: str | None = None
     urgent: bool | None = None
     campaign: str | None = None
+    split: str | None = None
     test: bool | None = None
     number: int | None = field(default=None, metadata={"name": "try"})  # of the try
     tries_left: int | None = None

@@ -123,6 +123,7 @@ class CallStatus:
     not_before: str | None = None
     urgent: bool | None = None
     campaign: str | None = None
+    split: str | None = None
     redial_of: str | None = None
     redialed_as: str | None = None
     raw: Raw = _raw()
