@@ -6,7 +6,7 @@ import { minuteMs } from "#shared/lib/units.ts";
 import type { StoredText } from "#shared/ports/document-kinds.ts";
 import type { DialingProvider, DialOutcome } from "#shared/providers/provider.ts";
 import type { HashKeys } from "#shared/telephony/phone-number.ts";
-import { toStoredRow } from "#shared/ports/stored-row.ts";
+import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
@@ -16,7 +16,7 @@ import { createChance, fractionOf } from "./random.ts";
 import { randomCall, randomRow } from "./random-calls.ts";
 import { randomDocuments } from "./random-documents.ts";
 import { randomPlan } from "./random-plan.ts";
-import { accountIn, routeIn, withoutPool } from "./judged.ts";
+import { accountIn, routeIn, withoutPool } from "./routes.ts";
 
 /** The dialing of one side. */
 export interface Dialing {
@@ -30,7 +30,7 @@ export interface Dialing {
 }
 
 /** A delivery: its calls, what stands in the ledger, and how providers, checks and ports behave. */
-interface World {
+export interface World {
   seed: number;
   now: number;
   plan: object;
@@ -47,6 +47,34 @@ interface World {
   /** Chance that a call to a port fails. */
   faults: number;
   deadlineMs: number;
+}
+
+/** A request that a provider was sent. */
+export interface Requested {
+  id: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  route: Route;
+}
+
+/** Everything that a delivery leaves behind. */
+export interface Left {
+  requests: readonly Requested[];
+  rows: ReadonlyMap<string, CallRow>;
+  /** Ids of the calls to be delivered again; `throws` and a reason: all are. */
+  retried: ReadonlySet<string>;
+  /** Events that were logged. */
+  events: ReadonlySet<string>;
+}
+
+/** Runs a random delivery on one side. */
+export async function deliverOne(
+  seed: number,
+  side: Dialing,
+): Promise<{ world: World; left: Left }> {
+  const world = randomWorld(seed, side);
+  const { facts } = await deliver(world, side);
+  return { world, left: facts };
 }
 
 /** Runs the same random delivery on both sides. Returns what each has left behind, as text. */
@@ -181,7 +209,10 @@ function createClock(start: number) {
 }
 
 /** Has a side dial the calls of a world. */
-function deliver(world: World, side: Dialing): Promise<{ left: string; requests: number }> {
+function deliver(
+  world: World,
+  side: Dialing,
+): Promise<{ left: string; requests: number; facts: Left }> {
   return leave(world, side, async (deps) => {
     const { requested, now, deadlineMs } = world;
     return [...(await side.dialCalls(requested, deps, now + deadlineMs))];
@@ -193,7 +224,7 @@ async function leave(
   world: World,
   side: Dialing,
   work: (deps: object) => Promise<string[]>,
-): Promise<{ left: string; requests: number }> {
+): Promise<{ left: string; requests: number; facts: Left }> {
   const { seed, now, plan, hashKeys } = world;
   const clock = createClock(now);
   const { settings } = side.parse(plan, hashKeys);
@@ -213,6 +244,8 @@ async function leave(
   for (const one of world.documents) storedDocuments.set(`${one.kind} ${one.key}`, one);
   const troubled = troubledPorts(world, { clock, traces });
   const requests: string[] = [];
+  const rung: Requested[] = [];
+  const events = new Set<string>();
   const queue = troubled("queue", {
     send: async (message: object) => void traces.push(`sent ${JSON.stringify(message)}`),
     sendMany: async (all: readonly object[]) => {
@@ -232,7 +265,7 @@ async function leave(
       ...settings,
       publicUrl: "https://calls.example.com",
       providerOf: (route: Route) =>
-        providerAlong(route, { seed, clock, requests, Withheld: side.Withheld }),
+        providerAlong(route, { seed, clock, requests, rung, Withheld: side.Withheld }),
       askCheck: async ({ check, body }: { check: string; body: string }) => {
         requests.push(`check ${check} ${body} at ${clock.now()}`);
         await clock.sleep(1_500 * fractionOf(seed, `slow ${check} ${body}`));
@@ -252,8 +285,10 @@ async function leave(
     dispatcher: { lifeMs: 50_000, headsPerLook: 5_000, endsIdle: false },
     sweepSeconds: 60,
     // Sweeps alone say now that a route is gone.
-    log: (level: string, event: string, fields: object) =>
-      event === "route.gone" || traces.push(`${level} ${event} ${JSON.stringify(fields)}`),
+    log: (level: string, event: string, fields: object) => {
+      events.add(event);
+      if (event !== "route.gone") traces.push(`${level} ${event} ${JSON.stringify(fields)}`);
+    },
     memory: side.createMemory(),
   };
   const done = work(deps).catch((error: unknown) => [
@@ -279,7 +314,14 @@ async function leave(
     traces: sorted(traces),
     over: clock.now(),
   };
-  return { left: JSON.stringify(left, null, 1), requests: requests.length };
+  const rows = new Map(
+    [...storedRows.values()].flatMap(({ id, version: of, json }) => {
+      const row = parseRow(id, of, JSON.parse(json));
+      return row === undefined ? [] : [[id, row] as const];
+    }),
+  );
+  const facts = { requests: rung, rows, retried: new Set(retried), events };
+  return { left: JSON.stringify(left, null, 1), requests: requests.length, facts };
 }
 
 /** Returns a function that makes the calls to a port slow, and some of them fail: the same on both sides, in any order. */
@@ -338,11 +380,13 @@ function providerAlong(
     seed,
     clock,
     requests,
+    rung,
     Withheld,
   }: {
     seed: number;
     clock: ReturnType<typeof createClock>;
     requests: string[];
+    rung: Requested[];
     Withheld: Dialing["Withheld"];
   },
 ) {
@@ -357,6 +401,7 @@ function providerAlong(
         if (mayLeave?.() === false) throw new Withheld("not any more");
         const hasAddress = callbackUrl !== undefined;
         const sent = { attempt, timeoutSeconds, maxCallMinutes, hasAddress, route };
+        rung.push({ id: call.id, at: clock.now(), route });
         requests.push(`${call.id} at ${clock.now()} ${JSON.stringify(sent)}`);
         return new Response();
       };

@@ -3,7 +3,7 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import { type Dialing, randomWorld } from "./delivered.ts";
-import { accountIn, routeIn } from "./judged.ts";
+import { accountIn, routeIn } from "./routes.ts";
 import { createChance } from "./random.ts";
 import { readOf } from "./random-documents.ts";
 

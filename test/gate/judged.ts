@@ -8,6 +8,7 @@ import { type Chance, createChance } from "./random.ts";
 import { randomCall, randomRow } from "./random-calls.ts";
 import { randomDocuments, readOf } from "./random-documents.ts";
 import { randomPlan, routedAgents } from "./random-plan.ts";
+import { accountIn, routeIn, withoutPool } from "./routes.ts";
 
 /** Settings of one of the two sides, made from the same plan. */
 interface SideSettings {
@@ -227,21 +228,6 @@ function emptyRow({ id, client, mode, request, acceptedAt }: Call): CallRow {
 
 function clockAt(now: number): Asked["clock"] {
   return { now: () => now, sleep: async () => undefined };
-}
-
-/** Returns the route of a call by a plan's agents. */
-export function routeIn(agents: Record<string, Route>, { request }: Call): Route | undefined {
-  return agents[request.agent_id] ?? agents["*"];
-}
-
-/** Returns a route as a row has it: with a number of its pool. */
-export function withoutPool({ callerIds, ...route }: Route): Route {
-  return callerIds === undefined ? route : Object({ ...route, from: callerIds[0] });
-}
-
-/** Names the account of a route. */
-export function accountIn({ account, url }: Route): string {
-  return url === undefined ? account : `${account}:${new URL(url).origin}`;
 }
 
 function backlogIn({ client, request: { agent_id } }: Call): string {
