@@ -25,7 +25,7 @@ const knownMsMax = 300_000;
  * not read the epoch cannot notice a restore, so it dials nobody. Sweeps, which read the epoch themselves, find its
  * calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
  */
-export async function seeEpoch(
+async function seeEpoch(
   deps: Pick<DialerDeps, "epochStore" | "clock" | "memory" | "log">,
 ): Promise<void> {
   const { epochStore, clock, memory, log } = deps;

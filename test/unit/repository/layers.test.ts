@@ -65,17 +65,21 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
   return found;
 }
 
-/** Maximum files with which somebody must reckon who changes one of these. */
+/**
+ * Maximum files, beside those of shared/rules, with which somebody must reckon who changes one of these. With the rules, the
+ * lists of gates import 47 files and the decision 50: each rule adds its own.
+ */
 const importedMax = {
-  "shared/rules/gates.ts": 47,
-  "functions/dialer/decide/decide-delivered.ts": 50,
+  "shared/rules/gates.ts": 22,
+  "functions/dialer/decide/decide-delivered.ts": 24,
   "functions/api/calls/create-calls.ts": 41,
 };
 
 it.each(Object.entries(importedMax))("imports no provider into %s, nor much else", (file, max) => {
   const imported = [...listImported(file)];
   expect(imported.filter((one) => one.startsWith("shared/providers/"))).toEqual([]);
-  expect(imported.length).toBeLessThanOrEqual(max);
+  const others = imported.filter((one) => !one.startsWith("shared/rules/"));
+  expect(others.length).toBeLessThanOrEqual(max);
 });
 
 it("knows the API by its documents outside of its folders: only generators import its modules", async () => {

