@@ -71,16 +71,16 @@ function changesOf<One>(list: readonly One[]): [string, One[]][] {
   return [...dropped, ...swapped];
 }
 
-/** Lists the changes of a list that no situation notices. */
-function unnoticed<One, Situation>(
+/** Lists the changes of a list that no case notices. */
+function unnoticed<One, Case>(
   list: readonly One[],
-  situations: readonly Situation[],
-  answer: (list: readonly One[], situation: Situation) => unknown,
+  cases: readonly Case[],
+  answer: (list: readonly One[], one: Case) => unknown,
 ): string[] {
-  const text = (of: readonly One[], situation: Situation) => JSON.stringify(answer(of, situation));
-  const answers = situations.map((one) => text(list, one));
+  const text = (some: readonly One[], one: Case) => JSON.stringify(answer(some, one));
+  const answers = cases.map((one) => text(list, one));
   return changesOf(list).flatMap(([change, changed]) =>
-    situations.some((one, index) => text(changed, one) !== answers[index]) ? [] : change,
+    cases.some((one, index) => text(changed, one) !== answers[index]) ? [] : change,
   );
 }
 
@@ -89,7 +89,9 @@ const isDrop = (change: string) => change.startsWith("without");
 
 /** Returns all subsets of some words. */
 function subsetsOf<Word>(words: readonly Word[]): Word[][] {
-  return words.reduce<Word[][]>((all, word) => [...all, ...all.map((one) => [...one, word])], [[]]);
+  let subsets: Word[][] = [[]];
+  for (const word of words) subsets = [...subsets, ...subsets.map((one) => [...one, word])];
+  return subsets;
 }
 
 function stored(name: DocumentKey, value: object) {
