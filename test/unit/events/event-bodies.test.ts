@@ -1,3 +1,4 @@
+import { toSplitMark } from "#shared/calls/split-mark.ts";
 import { clientNamed } from "#shared/calls/ids.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -48,7 +49,12 @@ const story = fc.record({
   results: fc.array(result, { maxLength: 3 }),
   optedOut: fc.boolean(),
   headers: fc.record(
-    { notBefore: time, urgent: fc.constant<true>(true), campaign: fc.string() },
+    {
+      notBefore: time,
+      urgent: fc.constant<true>(true),
+      campaign: fc.string(),
+      split: fc.constant(toSplitMark({ name: "hello", since: 1_000 })),
+    },
     { requiredKeys: [] },
   ),
   /** Number of the try, of an agent with `retry`. */
@@ -167,7 +173,7 @@ describe("the schema of an event's body", () => {
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
     // The examples are those of real calls, of agents without `retry`, of requests without headers of their own, and of
     // results without a price.
-    const rare = /\.data\.(test|try|tries_left|not_before|urgent|campaign|result\.cost\..*)$/;
+    const rare = /\.data\.(test|try|tries_left|not_before|urgent|campaign|split|result\.cost\..*)$/;
     const always = [...inBodies].filter((path) => !rare.test(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });
