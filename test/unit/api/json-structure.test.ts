@@ -32,11 +32,11 @@ const members = (count: number, rest: string) =>
 /** True if a value keeps within the structure, member by member. */
 function fits(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return true;
-  const members = Object.values(value);
+  const values = Object.values(value);
   const { levels } = structure;
   const [most = 0] = levels[depth] ?? [];
   return (
-    depth < levels.length && members.length <= most && members.every((one) => fits(one, depth + 1))
+    depth < levels.length && values.length <= most && values.every((one) => fits(one, depth + 1))
   );
 }
 
