@@ -75,12 +75,15 @@ async function stateOf({ deps }: DutiesBench): Promise<string | undefined> {
 }
 
 /** Has a sweep run each minute until a restore is done. Each second one is killed, each at a later step. Returns the kills. */
-export async function restoreUnderKills(bench: DutiesBench, minutesMax: number): Promise<number> {
+export async function restoreUnderKills(
+  bench: DutiesBench,
+  withinMinutes: number,
+): Promise<number> {
   const startedAt = bench.now();
   let kills = 0;
   for (let sweeps = 0; (await stateOf(bench)) !== "done"; sweeps++) {
     const begunAt = bench.now();
-    expect(begunAt - startedAt).toBeLessThanOrEqual(minutesMax * minuteMs);
+    expect(begunAt - startedAt).toBeLessThanOrEqual(withinMinutes * minuteMs);
     // The last one is killed as late as a sweep gets.
     if (sweeps % 2 === 0) await killed(bench, 1 + 3 * kills++);
     else await bench.minute();

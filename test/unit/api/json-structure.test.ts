@@ -26,7 +26,7 @@ const sizeMax = 4 * 1024 * 1024;
 const filledWith = (text: string) => bytesOf(`[${text.repeat(sizeMax / text.length)}`);
 
 /** Members of an object, whose names are numbers. */
-const members = (count: number, rest: string) =>
+const numbered = (count: number, rest: string) =>
   Array.from({ length: count }, (_, n) => `"${n}${rest}`).join(",");
 
 /** True if a value keeps within the structure, member by member. */
@@ -158,10 +158,10 @@ describe("the structure of a large body", () => {
   });
 
   it.each([
-    `{${members(199, '":[]')}},`,
-    `{${members(199, '":{}')}},`,
-    `{${members(100, '":{"a":0}')}},`,
-    `{${members(100, `":[${"0,".repeat(100)}0]`)}},`,
+    `{${numbered(199, '":[]')}},`,
+    `{${numbered(199, '":{}')}},`,
+    `{${numbered(100, '":{"a":0}')}},`,
+    `{${numbered(100, `":[${"0,".repeat(100)}0]`)}},`,
     `[${"[],".repeat(150)}[]],`,
   ])("is refused unparsed where no call is so dense, however few members it has: %#", (text) => {
     const body = filledWith(text);
