@@ -115,13 +115,14 @@ export async function readControls(
   const controls = await deps.documents.read(distinctKeys(keys));
   const hasMore = listIn(controls)?.hasMore === true;
   const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
-  const numbers = await readNumbers(calls, { plans, hasMore }, deps);
-  const { hashes, caps } = numbers;
-  const documents = toControlDocuments(
-    toRead((kind, key) => numbers.documents.find(kind, key) ?? controls.find(kind, key)),
-  );
+  const { documents: own, hashes, caps } = await readNumbers(calls, { plans, hasMore }, deps);
+  const documents = toControlDocuments(joined(own, controls));
   const isOther = isOfOtherKey(controls, deps.hashKeys);
   return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };
+}
+
+function joined(one: DocumentsRead, other: DocumentsRead): DocumentsRead {
+  return toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key));
 }
 
 /** Returns what was seen of the speed of the deployed plan's accounts. */
