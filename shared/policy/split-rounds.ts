@@ -7,9 +7,8 @@ import type {
   ValueOf,
 } from "../ports/document-kinds.ts";
 import type { Addition, Documents } from "../ports/documents.ts";
-import { sizeOf } from "./split-verdict.ts";
-import type { UsageStep } from "./usage.ts";
-import { endsIn } from "./usage-ends.ts";
+import { type ArmResults, sizeOf } from "./split-verdict.ts";
+import { endsIn, type UsageStep } from "./usage-ends.ts";
 
 // A split's results are counted by round: from one change of its weights to the next. A call carries the round in which its
 // agent was chosen, and so does its whole chain.
@@ -49,21 +48,12 @@ export async function findRound(
 }
 
 /** True if two splits have the same arms with the same weights. */
-export function haveWeights(one: Split["arms"], other: Split["arms"]): boolean {
+function haveWeights(one: Split["arms"], other: Split["arms"]): boolean {
   const names = Object.keys(one);
   return (
     names.length === Object.keys(other).length &&
     names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
   );
-}
-
-/** Chains of an arm by how they ended. */
-export interface ArmResults {
-  /** Chains that ended with a known result: the whole of both shares. */
-  ended: number;
-  /** Those that a person or a machine answered. */
-  answered: number;
-  completed: number;
 }
 
 /** Names the document of an arm's results. */

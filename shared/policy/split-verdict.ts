@@ -1,4 +1,11 @@
-import type { ArmResults } from "./split-rounds.ts";
+/** Chains of an arm by how they ended. */
+export interface ArmResults {
+  /** Chains that ended with a known result: the whole of both shares. */
+  ended: number;
+  /** Those that a person or a machine answered. */
+  answered: number;
+  completed: number;
+}
 
 /**
  * Quantiles of the standard normal distribution at 1 − 0.05 / (2 m), for m comparisons from 1 to 9: a split of ten arms

@@ -1,5 +1,21 @@
 import { hourMs, minuteMs } from "../lib/units.ts";
 
+/** The names by which calls are counted. A document of kind `usage` has those of one hour. */
+export interface UsageOf {
+  client: string;
+  agentId: string;
+  /** The `Call-Campaign` of their requests. Absent: none was sent. */
+  campaign?: string | undefined;
+  /** The split that has chosen the agent, and its round. No usage is counted by it. */
+  split?: string | undefined;
+}
+
+/** One step of a call, and its additions to the usage of the hour. */
+export interface UsageStep {
+  of: UsageOf;
+  counters: Record<string, number>;
+}
+
 /** Minutes of one bar of the ends within an hour. */
 export const slotMinutes = 5;
 

@@ -6,23 +6,7 @@ import { hourMs } from "../lib/units.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import type { Addition, Documents } from "../ports/documents.ts";
 import { splitAdditions } from "./split-rounds.ts";
-import { endOf } from "./usage-ends.ts";
-
-/** The names by which calls are counted. A document of kind `usage` has those of one hour. */
-export interface UsageOf {
-  client: string;
-  agentId: string;
-  /** The `Call-Campaign` of their requests. Absent: none was sent. */
-  campaign?: string | undefined;
-  /** The split that has chosen the agent, and its round. No usage is counted by it. */
-  split?: string | undefined;
-}
-
-/** One step of a call, and its additions to the usage of the hour. */
-export interface UsageStep {
-  of: UsageOf;
-  counters: Record<string, number>;
-}
+import { endOf, type UsageOf, type UsageStep } from "./usage-ends.ts";
 
 /** Name under which a client's campaigns, and agents that the plan does not name, count once there are too many. */
 export const otherNames = "*other";

@@ -50,7 +50,7 @@ export interface World {
 }
 
 /** A request that a provider was sent. */
-export interface Requested {
+interface Requested {
   id: string;
   /** Milliseconds since the epoch. */
   at: number;

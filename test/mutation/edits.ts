@@ -84,8 +84,8 @@ export function documentAsAbsent(called: string): Edit {
     const call = findCall(place, called);
     const known = place.source.text.slice(call.start, call.end);
     const found = known.replace(/\.get\(/, ".find(");
-    const becomes = `((found) => (found?.value === "unreadable" ? undefined : ${known}))(${found})`;
-    return [{ ...rangeOf(call), becomes }];
+    const text = `((found) => (found?.value === "unreadable" ? undefined : ${known}))(${found})`;
+    return [{ ...rangeOf(call), becomes: text }];
   };
 }
 
@@ -96,8 +96,8 @@ export function rowAsAbsent(called: string): Edit {
     const read = called === "requireReadable" ? listIn(call, "arguments")[0] : call;
     const { start, end } = rangeOf(read);
     const found = place.source.text.slice(start, end);
-    const becomes = `((found) => (found === "unreadable" ? undefined : found))(${found})`;
-    return [{ ...rangeOf(call), becomes }];
+    const text = `((found) => (found === "unreadable" ? undefined : found))(${found})`;
+    return [{ ...rangeOf(call), becomes: text }];
   };
 }
 

@@ -1,5 +1,6 @@
 import { hourMs } from "#shared/lib/units.ts";
-import { hourPrefixOf, namesPrefixOf, parseUsageKey, type UsageOf } from "#shared/policy/usage.ts";
+import { hourPrefixOf, namesPrefixOf, parseUsageKey } from "#shared/policy/usage.ts";
+import type { UsageOf } from "#shared/policy/usage-ends.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { Documents } from "#shared/ports/documents.ts";

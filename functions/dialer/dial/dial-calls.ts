@@ -6,7 +6,8 @@ import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import { requireReview } from "#shared/calls/transitions.ts";
 
 import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
-import { enteredStep, type UsageStep } from "#shared/policy/usage.ts";
+import { enteredStep } from "#shared/policy/usage.ts";
+import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments, createFreshDocuments } from "../decide/control-documents.ts";

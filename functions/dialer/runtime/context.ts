@@ -73,7 +73,7 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys"> &
 };
 
 /** A round as a process has read it. */
-export interface KnownRound {
+interface KnownRound {
   round: Round;
   /** The weights under which it was read: a plan's object. */
   arms: object;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { testClientOf } from "#shared/calls/ids.ts";
-import { usageKeyOf, type UsageOf } from "#shared/policy/usage.ts";
+import { usageKeyOf } from "#shared/policy/usage.ts";
+import type { UsageOf } from "#shared/policy/usage-ends.ts";
 import { run } from "#infra/cli/calls.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";

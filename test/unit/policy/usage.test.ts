@@ -23,9 +23,8 @@ import {
   type KnownUsage,
   parseUsageKey,
   usageKeyOf,
-  type UsageOf,
 } from "#shared/policy/usage.ts";
-import { endsIn } from "#shared/policy/usage-ends.ts";
+import { endsIn, type UsageOf } from "#shared/policy/usage-ends.ts";
 import { readUsage } from "#functions/api/actions/read-usage.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";

@@ -89,8 +89,8 @@ const isDrop = (change: string) => change.startsWith("without");
 
 /** Returns all subsets of some words. */
 function subsetsOf<Word>(words: readonly Word[]): Word[][] {
-  let subsets: Word[][] = [[]];
-  for (const word of words) subsets = [...subsets, ...subsets.map((one) => [...one, word])];
+  const subsets: Word[][] = [[]];
+  for (const word of words) subsets.push(...subsets.map((one) => [...one, word]));
   return subsets;
 }
 
