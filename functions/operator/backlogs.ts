@@ -20,7 +20,7 @@ const pageBacklogs = 500;
 const windowPages = 2;
 /** Backlogs whose heads are read at once. */
 const headsAtOnce = 100;
-/** Maximum counted rows of a backlog, and backlogs counted at once: 5,000 rows. */
+/** Maximum counted rows of a backlog that `readWaitingNow` does not know, and backlogs counted at once: 5,000 rows. */
 const waitingMax = 500;
 const countedAtOnce = 10;
 
@@ -46,7 +46,8 @@ const backlogViewSchema = z
           "The call whose turn is first. It is late where `due_at` has passed; a later one waits for its hours or for a repeat",
         ),
       ),
-    waiting: z.int().check(z.describe("How many calls wait, counted up to `waiting_max`")),
+    waiting: z.int().check(z.describe("How many calls wait, as `why` counts them")),
+    waiting_is_whole: z.boolean().check(z.describe("False where more of them wait")),
     holders: z
       .nullable(holdersSchema)
       .check(
@@ -67,7 +68,6 @@ const backlogsSchema = z.strictObject({
     .check(
       z.describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
     ),
-  waiting_max: z.int(),
   oldest_due_at: z
     .nullable(time)
     .check(
@@ -103,18 +103,16 @@ const listBacklogs = declareRoute({
       ({ head }) => after === undefined || comparePositions(head, after) > 0,
     );
     const page = rest.slice(0, query.limit);
-    const [read, counts, holders] = await Promise.all([
+    const [read, known] = await Promise.all([
       documents.read([sweepKey]),
-      countsOf(page, ledger),
-      page.length === 0 ? undefined : readHolders(deps),
+      page.length === 0 ? new Map<string, Known>() : readKnown(deps),
     ]);
+    const unknown = page.filter(({ document: { key } }) => !known.has(key));
+    const counts = await countsOf(unknown, ledger);
     const next = cursorAfter(page, { from, last: window.last, isMore: rest.length > page.length });
     const oldest = sorted[0]?.head.dueAt ?? null;
     return {
-      backlogs: page.map((one, index) =>
-        viewOf(one, counts[index] ?? 0, holders?.get(one.document.key)),
-      ),
-      waiting_max: waitingMax,
+      backlogs: page.map((one) => viewOf(one, known.get(one.document.key) ?? counts.get(one))),
       oldest_due_at: toIsoTime(oldest),
       last_sweep_at: findLastSweepAt(read),
       ...(next === undefined ? {} : { cursor: toCursor(next) }),
@@ -160,14 +158,28 @@ async function waitingIn(
   return waiting.toSorted((one, other) => comparePositions(one.head, other.head));
 }
 
+/** The number and the holders of the calls that wait in a backlog. */
+interface Known {
+  calls: number;
+  isWhole: boolean;
+  /** Null: what holds them could not be read. */
+  holders: HolderView[] | null;
+}
+
 /** Counts the waiting calls of each backlog. */
-async function countsOf(page: readonly Waiting[], ledger: CallLedger): Promise<number[]> {
-  const counts: number[] = [];
+async function countsOf(
+  page: readonly Waiting[],
+  ledger: CallLedger,
+): Promise<Map<Waiting, Known>> {
+  const counts = new Map<Waiting, Known>();
   for (let start = 0; start < page.length; start += countedAtOnce) {
     const some = page.slice(start, start + countedAtOnce);
     const backlogs = some.map(({ document }) => ({ key: document.key }));
     const positions = await ledger.due({ backlogs, until: endOfTime, each: waitingMax });
-    counts.push(...some.map((_, index) => positions[index]?.length ?? 0));
+    for (const [index, one] of some.entries()) {
+      const calls = positions[index]?.length ?? 0;
+      counts.set(one, { calls, isWhole: calls < waitingMax, holders: null });
+    }
   }
   return counts;
 }
@@ -183,8 +195,7 @@ function cursorAfter(
 
 function viewOf(
   { document: { value }, head, route }: Waiting,
-  waiting: number,
-  holders: HolderView[] | undefined,
+  { calls, isWhole, holders }: Known = { calls: 0, isWhole: true, holders: null },
 ): BacklogView {
   const { client, agentId, isUrgent } = value;
   const account = route === undefined ? null : accountNameOf(route);
@@ -199,19 +210,25 @@ function viewOf(
       accepted_at: toIsoTime(timeOfId(head.id)),
     },
     // The head was read before the count, and counts even if its call has gone meanwhile.
-    waiting: Math.max(1, waiting),
-    holders: holders ?? null,
+    waiting: Math.max(1, calls),
+    waiting_is_whole: isWhole,
+    holders,
   };
 }
 
-/** Reads what holds the calls of each backlog, by its key. Undefined if that cannot be read now. */
-async function readHolders(deps: RouteDeps): Promise<Map<string, HolderView[]> | undefined> {
+/** Reads how many calls of each backlog wait and what holds them, by its key. Empty if that cannot be read now. */
+async function readKnown(deps: RouteDeps): Promise<Map<string, Known>> {
   try {
-    const { calls } = await readWaitingNow(deps);
+    const { calls, agentsCut, isCut } = await readWaitingNow(deps);
     const byBacklog = Map.groupBy(calls, ({ backlog }) => backlog);
-    return new Map([...byBacklog].map(([key, own]) => [key, toHolderViews(own)]));
+    return new Map(
+      [...byBacklog].map(([key, own]) => {
+        const isWhole = !isCut && !own.some(({ agentId }) => agentsCut.has(agentId));
+        return [key, { calls: own.length, isWhole, holders: toHolderViews(own) }];
+      }),
+    );
   } catch (error) {
     deps.log("warning", "backlogs.holders_not_read", { error: causeForLog(error) });
-    return undefined;
+    return new Map();
   }
 }

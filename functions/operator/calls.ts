@@ -23,6 +23,7 @@ import {
   toIsoTime,
 } from "../api/http/fields.ts";
 import { findCall } from "./find-call.ts";
+import { findHeldNow } from "./held-now.ts";
 import { listByNumber } from "./list-by-number.ts";
 import { findRequestList, hasNames, listByRequest } from "./list-by-request.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -64,12 +65,29 @@ export const filterShape = {
   from: z.optional(instant).check(z.describe("Accepted then or later")),
   until: z.optional(instant).check(z.describe("Accepted earlier")),
 };
-const filters = z.strictObject({ ...filterShape, cursor: z.optional(callCursor), limit });
+const filters = z.strictObject({
+  ...filterShape,
+  held_now: z
+    .optional(z.literal("true"))
+    .check(z.describe("To be told what holds each waiting call now, which its row may not know")),
+  cursor: z.optional(callCursor),
+  limit,
+});
 type Filters = z.output<typeof filters>;
-export type CallFilter = Omit<Filters, "cursor" | "limit">;
+export type CallFilter = Omit<Filters, "held_now" | "cursor" | "limit">;
+
+const listedCallSchema = z
+  .strictObject({
+    ...callViewSchema.shape,
+    held_now: z
+      .optional(z.strictObject({ reason: z.string(), name: z.string() }))
+      .check(z.describe("What holds it now, as `why` says it, of a waiting call if asked for")),
+  })
+  .check(z.meta({ id: "ListedCall" }));
+export type ListedCall = z.infer<typeof listedCallSchema>;
 
 const callsSchema = z.strictObject({
-  calls: z.array(callViewSchema),
+  calls: z.array(listedCallSchema),
   cursor: nextCursor,
   looked_until: lookedUntil,
   unreadable: z
@@ -92,7 +110,7 @@ const listCalls = declareRoute({
   answer: callsSchema,
   async handle({ deps, query }) {
     const { list, isCursor } = findList(query, deps);
-    return pageOf(list, query, isCursor);
+    return pageOf({ list, isCursor }, query, deps);
   },
 });
 
@@ -145,7 +163,7 @@ const searchCalls = declareRoute({
     const refused = await refuseLookUp(c, phone_number, deps);
     if (refused !== undefined) return refused;
     const hashes = allHashesOf(phone_number, deps.hashKeys).asked;
-    return pageOf((page) => listByNumber(deps.ledger, hashes, page), rest);
+    return pageOf({ list: (page) => listByNumber(deps.ledger, hashes, page) }, rest, deps);
   },
 });
 
@@ -219,17 +237,21 @@ export const callRoutes = [listCalls, searchCalls, showCall, listSameNumber, rev
 
 /** Returns a page of the rows that fit all filters, newest first. */
 async function pageOf(
-  list: ListPage,
+  { list, isCursor }: { list: ListPage; isCursor?: Scan["isCursor"] },
   query: Filters,
-  isCursor?: Scan["isCursor"],
+  deps: RouteDeps,
 ): Promise<CallsPage> {
   const { cursor, from = 0, until = Infinity } = query;
   const fits = (row: CallRow) => fitsFilter(row, query);
   const before = cursor ?? (until === Infinity ? undefined : firstCallIdAt(until));
   const scanned = await scan(list, { before, from, fits, isCursor, limit: query.limit });
   const { rows, next, unreadable } = scanned;
+  const held = query.held_now === undefined ? undefined : await findHeldNow(rows, deps);
   return {
-    calls: rows.map(toCallView),
+    calls: rows.map((row) => {
+      const { reason, name = "" } = held?.get(row.id) ?? {};
+      return { ...toCallView(row), ...(reason !== undefined && { held_now: { reason, name } }) };
+    }),
     ...(next === undefined ? {} : { cursor: next }),
     looked_until: next === undefined ? null : toIsoTime(timeOfId(next)),
     ...(unreadable === 0 ? {} : { unreadable }),

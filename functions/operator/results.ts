@@ -133,7 +133,25 @@ function sumEnds(usage: readonly Usage[], minutes: number): Results["ends"] {
       count: own.reduce((sum, { count }) => sum + count, 0),
     };
   });
-  return sums
-    .toSorted((one, other) => one.at - other.at)
-    .map((one) => ({ ...one, at: toIsoTime(one.at) }));
+  return moveReplaced(sums.toSorted((one, other) => one.at - other.at)).map((one) => ({
+    ...one,
+    at: toIsoTime(one.at),
+  }));
+}
+
+interface Ends {
+  at: number;
+  outcome: z.infer<typeof outcome>;
+  count: number;
+}
+
+/** Takes ends that others have replaced since from the bars before that have them: no bar is negative. */
+function moveReplaced(sums: readonly Ends[]): Ends[] {
+  const replaced = new Map<string, number>();
+  const left = sums.toReversed().map((one) => {
+    const count = one.count + (replaced.get(one.outcome) ?? 0);
+    replaced.set(one.outcome, Math.min(0, count));
+    return { ...one, count };
+  });
+  return left.toReversed().filter(({ count }) => count > 0);
 }

@@ -1,5 +1,6 @@
 /** Calls that an operator places for a client, which are the client's in everything but the token. */
 import type { Context } from "hono";
+import { clientOfPath } from "#shared/calls/client-path.ts";
 import { isTestClient, realClientOf, clientNamed } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import { clientKeyOf } from "#shared/policy/kept-tokens.ts";
@@ -31,8 +32,7 @@ const listSenders = declareRoute({
   path: "/senders",
   answer: sendersSchema,
   async handle({ deps }) {
-    const every = [...(await deps.agentsByClient(deps.clock.now()))];
-    const all = every.filter(([client]) => isAddressable(client));
+    const all = [...(await deps.agentsByClient(deps.clock.now()))];
     const clients = all.map(([client, agents]) => ({
       client,
       is_test: isTestClient(client),
@@ -44,11 +44,6 @@ const listSenders = declareRoute({
   },
 });
 
-/** Returns whether a path can name a client: a path with a percent sign is answered 404. */
-function isAddressable(client: string): boolean {
-  return !encodeURIComponent(client.replaceAll(":", "")).includes("%");
-}
-
 const path = "/v1/calls/batch";
 
 /**
@@ -59,7 +54,7 @@ const sendCalls: Route = {
   operationId: "sendCalls",
   summary: "Place calls for a client, as it does itself",
   description:
-    "The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request.",
+    "The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.",
   method: "post",
   role: "send",
   path: "/clients/:id/calls",
@@ -105,7 +100,7 @@ function forClient(route: Route): Route {
 
 /** Returns the client in the path as the caller of its calls, or the problem that it may place none. */
 async function findSender(c: Context<ApiEnv>, deps: RouteDeps): Promise<Caller | Response> {
-  const client = c.req.param("id") ?? "";
+  const client = clientOfPath(c.req.param("id") ?? "");
   const restored = await refuseWhileRestored(c, deps);
   if (restored !== undefined) return restored;
   if (deps.listedTokens === undefined) throw new UncheckedTokenError("API_TOKENS cannot be read");

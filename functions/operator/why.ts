@@ -1,5 +1,4 @@
-import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
-import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { unreadable } from "#shared/ports/unreadable.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
@@ -13,6 +12,7 @@ import type { RouteDeps } from "../api/http/context.ts";
 import { anyName, requestId, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { findRequests } from "./campaigns.ts";
+import { toCallNow } from "./held-now.ts";
 import { limitsOf, limitsSchema } from "./limits.ts";
 import { paceText } from "./plan-words.ts";
 
@@ -72,6 +72,13 @@ const whySchema = z.strictObject({
   at: time.check(z.describe("When the calls were read, at most five seconds ago")),
   calls: z.int().check(z.describe("Calls that wait")),
   is_whole: z.boolean().check(z.describe("False where more wait than are read: 50,000")),
+  about: z
+    .nullable(z.strictObject({ calls: z.int(), at: time }))
+    .check(
+      z.describe(
+        "All that waited, as the last visit of all backlogs counted them; null where `calls` is whole, where some were asked for, or before the first visit",
+      ),
+    ),
   rows_read: z
     .int()
     .check(
@@ -112,7 +119,8 @@ const explainWaiting = declareRoute({
   async handle({ deps, query }) {
     const waiting = await readWaitingNow(deps);
     const own = await findAsked(waiting, query, deps);
-    return toWhy(own, waiting);
+    const isAll = Object.values(query).every((of) => of === undefined);
+    return { ...toWhy(own, waiting), about: isAll ? aboutIn(waiting) : null };
   },
 });
 
@@ -155,24 +163,14 @@ async function readRequests(
   return new Set(found.map(({ id }) => requestIdOf(id)));
 }
 
-/** Returns a call if it waits, with what holds it by its own row. */
 async function findCall(id: string, waiting: WaitingNow, deps: RouteDeps): Promise<CallNow[]> {
-  const row: CallRow | Unreadable | undefined = (await deps.ledger.read([id])).get(id);
+  const row = (await deps.ledger.read([id])).get(id);
   if (row === undefined || row === unreadable) return [];
-  const call = row.state === "WAITING" ? toCall(row) : undefined;
-  if (call === undefined) return [];
-  const known = waiting.calls.find((one) => one.id === id);
-  if (known?.heldBy.isExact === true) return [known];
-  const { reason, dueAt } = row;
-  const backlog = known?.backlog ?? waitingBacklogOf(row);
-  const own = waiting.holderOf({ call, backlog, dueAt: dueAt ?? 0, reason, hasNumber: true });
-  const end = known ?? { endsAt: null, isDialed: false, delays: [], unmeasured: undefined };
-  const of = { client: call.client, agentId: row.agentId, requestId: requestIdOf(id) };
-  return [{ ...end, ...of, ...own, id, backlog }];
+  return [toCallNow(row, waiting)].filter((one) => one !== undefined);
 }
 
 /** Explains some of the calls that wait. */
-function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
+function toWhy(own: readonly CallNow[], waiting: WaitingNow): Omit<Why, "about"> {
   const { at, rowsRead, agentsCut, isCut } = waiting;
   const isWhole = !isCut && !own.some(({ agentId }) => agentsCut.has(agentId));
   const end = endOf(own, { agentsCut, isCut });
@@ -189,6 +187,13 @@ function toWhy(own: readonly CallNow[], waiting: WaitingNow): Why {
     }),
     accounts: toAccounts(own, waiting),
   };
+}
+
+/** Returns how many calls waited at the last visit of all backlogs, where more wait than were read since. */
+function aboutIn({ counted, calls, agentsCut, isCut }: WaitingNow): Why["about"] {
+  const isWhole = agentsCut.size === 0 && !isCut;
+  if (counted === undefined || isWhole || counted.calls <= calls.length) return null;
+  return { calls: counted.calls, at: toIsoTime(counted.at) };
 }
 
 /** Counts calls by what holds them, as answers show it. */

@@ -87,7 +87,7 @@ export function allowApiLedger(
     allowItems(role, table, { names: ["BatchGetItem"], partitions: ["doc#receivers"] });
   // A request's calls are found by the index of all calls.
   if (clientRights.includes("read") || clientRights.includes("cancel"))
-    allow(role, ["Query"], { resources: [`${table.tableArn}/index/hour`] });
+    allow(role, ["Query"], { resources: [`${table.tableArn}/index/week`] });
   // A client's requests are listed by the indexes of clients and of their campaigns.
   if (clientRights.includes("read"))
     allow(role, ["Query"], {

@@ -39,8 +39,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   how far requests are
   campaigns [NAME --client C]                 the campaigns, or how far one is
   watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
-  forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all]
-                                              when calls would be dialed; F is a JSON array, as posted
+  forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all] [--country US] [--agent A]
+           [--map ROLE=COLUMN]                when calls would be dialed; F is CSV of leads, or JSON as posted
   send     FILE --campaign NAME --client C
            [--country US] [--agent A] [--map ROLE=COLUMN] [--refused F] [--again] [--lost accepted|not-accepted] [--yes]
                                               a CSV or JSON of leads as one campaign; without --yes it only checks them

@@ -33,6 +33,7 @@ export type BulkAction = NonNullable<
 export type CallDetail = Schemas["CallWithHistory"];
 export type CallsPage = AnswerOf<"listCalls">;
 export type CallView = Schemas["Call"];
+export type ListedCall = Schemas["ListedCall"];
 export type CampaignDetail = AnswerOf<"showCampaign">;
 export type Campaigns = AnswerOf<"listCampaigns">;
 export type Cancelled = AnswerOf<"cancelCalls">;

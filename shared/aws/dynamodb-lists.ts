@@ -8,19 +8,20 @@ import { type DynamoItems, textIn } from "./dynamodb-items.ts";
 import {
   attentionHashesOf,
   clientCampaignOf,
-  hourHashesOf,
-  hourQueries,
   requestHashesOf,
+  weekHashesOf,
+  weekOf,
+  weekQueries,
 } from "./dynamodb-rows.ts";
 import type { IndexName } from "./dynamodb-table.ts";
-import { hourMs } from "../lib/units.ts";
+import { weekMs } from "../lib/units.ts";
 
 /** Maximum rows that one page examines. */
 const looksMax = 500;
 /** Rows that are read at once while a page searches for those of one state. */
 const looksAtOnce = 100;
-/** Maximum queries of one page that finds few calls. */
-const queriesMax = 200;
+/** Maximum queries of one page that finds few calls: eight weeks. */
+const queriesMax = 8 * weekQueries;
 /** Tolerated lead of the clock that made an id. */
 const clockSkewMs = 300_000;
 
@@ -124,7 +125,7 @@ async function listByIndex(
 }
 
 /**
- * Reads ids below `before`, newest first: hour by hour downwards, until there are `limit`, the retention ends, or one
+ * Reads ids below `before`, newest first: week by week downwards, until there are `limit`, the retention ends, or one
  * page has made its maximum queries. `next` is absent if no more ids can follow.
  */
 async function readIdsBelow(
@@ -133,18 +134,24 @@ async function readIdsBelow(
   { items, now, rowsStandMs }: ListDeps,
 ) {
   const ids: string[] = [];
-  const oldest = hourOf(now() - rowsStandMs);
-  const newest = hourOf(now() + clockSkewMs);
-  let hour = before === undefined ? newest : Math.min(newest, hourOf(timeOfId(before)));
-  for (let queries = 0; queries < queriesMax; queries += hourQueries) {
-    if (hour < oldest) return { ids, next: undefined };
+  const oldest = weekOf(now() - rowsStandMs);
+  const newest = weekOf(now() + clockSkewMs);
+  let week = before === undefined ? newest : Math.min(newest, weekBelow(before));
+  for (let queries = 0; queries < queriesMax; queries += weekQueries) {
+    if (week < oldest) return { ids, next: undefined };
     const range = { before, descending: true, limit: limit - ids.length };
-    const found = await items.queryAll("hour", hourHashesOf(hour), range);
+    const found = await items.queryAll("week", weekHashesOf(week), range);
     ids.push(...found.map((item) => textIn(item, "sk")));
     if (ids.length === limit) return { ids, next: ids.at(-1) };
-    hour -= 1;
+    week -= 1;
   }
-  return { ids, next: firstCallIdAt((hour + 1) * hourMs) };
+  return { ids, next: firstCallIdAt((week + 1) * weekMs) };
+}
+
+/** Returns the last week in which there may be ids below one: where a page ended with a week, the one before it. */
+function weekBelow(id: string): number {
+  const time = timeOfId(id);
+  return weekOf(id === firstCallIdAt(time) ? time - 1 : time);
 }
 
 /** Returns the index and hash keys that hold the keys of a list. */
@@ -165,10 +172,6 @@ function positionOf(of: Exclude<ListOf, { all: true }>): {
   if ("campaign" in of) return { index: "campaign", hashes: requestHashesOf(of.campaign) };
   if ("agentId" in of) return { index: "agent", hashes: requestHashesOf(of.agentId) };
   const prefix = `call_${of.requestId}_`;
-  const hashes = hourHashesOf(hourOf(timeOfId(of.requestId)));
-  return { index: "hour", hashes, after: prefix, below: `${prefix}~` };
-}
-
-function hourOf(time: number): number {
-  return Math.floor(time / hourMs);
+  const hashes = weekHashesOf(weekOf(timeOfId(of.requestId)));
+  return { index: "week", hashes, after: prefix, below: `${prefix}~` };
 }

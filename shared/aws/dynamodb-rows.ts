@@ -12,7 +12,7 @@ import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { type DialingCall, requestListsOf } from "../ports/ledger.ts";
 import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
-import { hourMs } from "../lib/units.ts";
+import { weekMs } from "../lib/units.ts";
 
 const watchShards = 16;
 /** Partitions of the calls under way. Each claim enters one and leaves it. */
@@ -47,7 +47,7 @@ export function toItem(row: CallRow, endsAt: number): Item {
     sk: text(sk),
     version: text(version),
     numberHash: text(numberHash),
-    hour: text(`${Math.floor(timeOfId(id) / hourMs)}#${shardOf(id, shards)}`),
+    week: text(`${weekOf(timeOfId(id))}#${shardOf(id, shards)}`),
     ttl: number(Math.ceil((isPending(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
   };
   const lists = requestListsOf(row);
@@ -182,13 +182,18 @@ export function requestHashesOf(name: string): string[] {
   return shardsOf(name, requestShards);
 }
 
-/** Returns the hash keys of an hour in the index `hour`; `hour` counts from the epoch. */
-export function hourHashesOf(hour: number): string[] {
-  return shardsOf(String(hour), shards);
+/** Returns the week of a time in the index `week`, counted from the epoch. */
+export function weekOf(time: number): number {
+  return Math.floor(time / weekMs);
 }
 
-/** Number of queries that one hour takes. */
-export const hourQueries = shards;
+/** Returns the hash keys of a week in the index `week`. */
+export function weekHashesOf(week: number): string[] {
+  return shardsOf(String(week), shards);
+}
+
+/** Number of queries that one week takes. */
+export const weekQueries = shards;
 
 /**
  * Returns the due time, padded so that text sorts like numbers and rounded up so that no row comes early,

@@ -31,10 +31,10 @@ export const dynamoTable = {
     /** Calls in the states that operators look after: state and shard. */
     attention: { hashKey: "attention", rangeKey: "sk" },
     /**
-     * All calls by the hour in their ids: hour and shard. Also serves to find a request's calls, whose ids
-     * share a prefix.
+     * All calls by the week in their ids: week and shard. A list walks down past weeks without any call. Also serves to
+     * find a request's calls, whose ids share a prefix.
      */
-    hour: { hashKey: "hour", rangeKey: "sk" },
+    week: { hashKey: "week", rangeKey: "sk" },
     /**
      * The requests of a client, of a client's campaign, of a campaign, and those with calls of an agent, each by the one
      * call that stands for it: name and shard. The keys never change.

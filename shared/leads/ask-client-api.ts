@@ -1,3 +1,4 @@
+import { clientInPath } from "../calls/client-path.ts";
 import type { Problem } from "../lib/problem.ts";
 
 /** An answer of the service, as far as sending needs it. */
@@ -54,8 +55,7 @@ export function createPostForClient(
   { origin, token, client }: { origin: string; token: string; client: string },
   send: (url: string, init: RequestInit) => Promise<Response> = (url, init) => fetch(url, init),
 ): PostForClient {
-  // The service takes no path in percent-encoding, and tests' clients have a colon.
-  const name = encodeURIComponent(client).replaceAll("%3A", ":");
+  const name = clientInPath(client);
   return async (path, body, headers = {}) => {
     const response = await send(`${origin}/operator/clients/${name}${path}`, {
       method: "POST",

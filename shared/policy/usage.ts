@@ -102,12 +102,15 @@ export function changedStep(before: CallRow, next: CallRow, at: number): UsageSt
   const { client, agentId, campaign, split }: UsageOf = next;
   return {
     of: { client, agentId, campaign, split },
-    counters: { ...entered, ...optedOut, ...resultCounters(before, next, at) },
+    counters: sumCounters([
+      { ...entered, ...optedOut, ...resultCounters(before, next) },
+      endCounters(before, next, at),
+    ]),
   };
 }
 
 /** Counts a result that has become known. One that comes after `unknown` takes its place. */
-function resultCounters(before: CallRow, next: CallRow, at: number): Record<string, number> {
+function resultCounters(before: CallRow, next: CallRow): Record<string, number> {
   const was = before.result?.status;
   const { result } = next;
   if (result === null || result.status === "live" || result.status === was) return {};
@@ -116,13 +119,27 @@ function resultCounters(before: CallRow, next: CallRow, at: number): Record<stri
     ...lengthCounters(result),
     ...costCounters(result),
   };
-  if (was === "unknown") return { ...counters, unknown: -1 };
-  // A call that was not polled ended when it was placed; one that was placed late, before. A try that another one
-  // follows is no end of the call.
-  const hasEnded =
-    before.dueAt === null || before.history.some(({ state }) => isEnd(state) && state !== "PLACED");
-  if (!hasEnded && next.next === undefined) counters[endOf(result.status, at)] = 1;
-  return counters;
+  return was === "unknown" ? { ...counters, unknown: -1 } : counters;
+}
+
+/** Counts the end of a placed call: its result replaces that it was placed, and a later one replaces `unknown`. */
+function endCounters(before: CallRow, next: CallRow, at: number): Record<string, number> {
+  // To be placed was counted as the state was entered.
+  const from = endingOf(next.state === before.state ? before : { ...next, result: null });
+  const to = endingOf(next);
+  if (from === to) return {};
+  return {
+    ...(from !== undefined && { [endOf(from, at)]: -1 }),
+    ...(to !== undefined && { [endOf(to, at)]: 1 }),
+  };
+}
+
+/** Returns what a placed call counts as having ended with. Undefined: it goes on, or has ended before it was placed. */
+function endingOf({ state, dueAt, result, next, history }: CallRow): string | undefined {
+  const endedBefore = history.some((step) => isEnd(step.state) && step.state !== "PLACED");
+  // A try that another one follows is no end of the call.
+  const goesOn = dueAt !== null || next !== undefined;
+  return state !== "PLACED" || endedBefore || goesOn ? undefined : (result?.status ?? state);
 }
 
 function lengthCounters({ status, human, seconds }: CallResult): Record<string, number> {
@@ -197,11 +214,17 @@ function sumSteps(steps: readonly UsageStep[], at: number): UsageStep[] {
   for (const { of, counters } of steps) {
     if (Object.keys(counters).length === 0) continue;
     const { key } = usageKeyOf(at, of);
-    const sums = { ...byKey.get(key)?.counters };
-    for (const [name, count] of Object.entries(counters)) sums[name] = (sums[name] ?? 0) + count;
+    const sums = sumCounters([byKey.get(key)?.counters ?? {}, counters]);
     byKey.set(key, { of, counters: sums });
   }
   return [...byKey.values()];
+}
+
+function sumCounters(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of parts.flatMap(Object.entries<number>))
+    sums[name] = (sums[name] ?? 0) + count;
+  return sums;
 }
 
 /** @throws the first error of the work, once all of it is done, or all that was under way at once has failed */

@@ -315,6 +315,9 @@ const kinds = {
       walk: z.nullable(walk),
       /** Time at which the last visit of all backlogs began. */
       visitedAt: time,
+      /** Number of waiting calls that the visit under way has counted, and the last one's number with its beginning. */
+      counted: z.optional(z.number()),
+      waiting: z.optional(z.object({ calls: z.number(), at: time })),
       /** The request after which the next one continues; null: the first. */
       requestsAfter: z.nullable(z.string()),
       /** The replay after which the next one continues; null: the first. */

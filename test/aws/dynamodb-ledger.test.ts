@@ -29,7 +29,7 @@ import { useAwsEngines } from "./use-engines.ts";
 const engines = useAwsEngines();
 let tables = 0;
 
-/** Creates a ledger whose lists by time read so many days, each hour of them. */
+/** Creates a ledger whose lists by time read so many days, each week of them. */
 async function createLedger(client = engines().dynamo, keptDays = 10) {
   const table = `ledger-${++tables}`;
   await engines().createTable(table);
@@ -278,7 +278,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
       for (const [name, shards] of [
         ["due", 16],
         ["attention", 8],
-        ["hour", 8],
+        ["week", 8],
       ] as const) {
         const even = 10_000 / shards;
         expect(counts(name)).toHaveLength(shards);
@@ -317,12 +317,32 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
         items: 901 + 500,
       });
       const empty = { state: "CANCELLED", before: firstCallIdAt(suiteNow - 7_200_000) } as const;
-      expect(await list({ ...empty, limit: 9 })).toEqual({ queries: 200, items: 0 });
-      const { next } = await ledger.list({ ...empty, limit: 9 });
-      expect(next).toBe(firstCallIdAt(Math.floor(suiteNow / 3_600_000 - 2 - 24) * 3_600_000));
-      // No hour below the retention is read, and none above the clock.
+      // Ten days lie in two or three weeks.
+      expect((await list({ ...empty, limit: 9 })).queries).toBeLessThanOrEqual(24);
+      // No week below the retention is read, and none above the clock.
       const old = firstCallIdAt(suiteNow - 20 * 86_400_000);
       expect(await list({ all: true, before: old, limit: 9 })).toEqual({ queries: 0, items: 0 });
+      // The one call of sixty days is found by the queries of at most ten weeks, and nothing can follow.
+      const short = await createLedger(client, 60);
+      const early = aRowIn("PLACED", { acceptedAt: suiteNow - 50 * 86_400_000 });
+      await short.write([{ next: early, seen: null }]);
+      const found: CallRow[] = [];
+      const walk = await cost(async () => {
+        let before: string | undefined;
+        do {
+          const page = await short.list({ all: true, before, limit: 9 });
+          found.push(...page.rows);
+          before = page.next;
+        } while (before !== undefined);
+      });
+      expect(found).toHaveLength(1);
+      expect(walk.queries).toBeLessThanOrEqual(80);
+      // Ten years without a call: a page has 64 queries, and the next one goes on below its weeks.
+      const long = await createLedger(client, 3650);
+      const page = () => long.list({ all: true, limit: 9 });
+      expect(await cost(page)).toEqual({ queries: 64, items: 0 });
+      const week = Math.floor((suiteNow + 300_000) / (7 * 86_400_000));
+      expect((await page()).next).toBe(firstCallIdAt((week - 7) * 7 * 86_400_000));
       const { queries: newest } = await list({ all: true, before: "call_ZZZZZZZZZZ", limit: 9 });
       expect(newest).toBeLessThanOrEqual(16);
       expect(await list({ state: "REJECTED", limit: 9 })).toEqual({ queries: 8, items: 0 });

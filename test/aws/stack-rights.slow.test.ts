@@ -134,13 +134,13 @@ describe("the rights that the AWS stack gives", () => {
   it.each([
     {
       clientRights: ["read"] as const,
-      indexes: ["/index/client", "/index/clientCampaign", "/index/hour"],
+      indexes: ["/index/client", "/index/clientCampaign", "/index/week"],
       written: ["call#*"],
       actions: /^dynamodb:(BatchGetItem|Query)$/,
     },
     {
       clientRights: ["cancel"] as const,
-      indexes: ["/index/hour"],
+      indexes: ["/index/week"],
       written: ["call#*", "doc#usage"],
       actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
     },
@@ -275,7 +275,7 @@ describe("the rights that the AWS stack gives", () => {
     ]);
     const rights = JSON.stringify(statementsOf(template, "dispatcherrole"));
     expect(rights).toContain("/index/due");
-    expect(rights).not.toMatch(/\/index\/(events|number|attention|hour)/);
+    expect(rights).not.toMatch(/\/index\/(events|number|attention|week)/);
   });
 
   it("lets dialer and dispatcher invoke the dispatcher's function, and nobody anything else", () => {

@@ -149,6 +149,7 @@ describe("a list of the operator's page", () => {
     expect(await page.getByText("Looked back").count()).toBe(0);
     await open("requests?calls_min=1");
     await page.getByText("of crm").first().waitFor();
+    await page.getByText("Filters", { exact: true }).click();
     await page.getByLabel("Client").fill("shop");
     await page.getByLabel("Client").press("Enter"); // the heading of a new view takes the focus
     await page.getByText("of shop").nth(2).waitFor();

@@ -220,8 +220,24 @@ describe("an operator who reviews calls", () => {
     await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
     await page.getByText("Do something with all of these …").click();
     await button("Cancel …").click();
-    await page.getByLabel("Type 310 to confirm").fill("310");
-    expect(await flawsOf(page)).toEqual([]);
+    const confirm = async () => {
+      await page.getByLabel("Type 310 to confirm").fill("310");
+      expect(await flawsOf(page)).toEqual([]);
+      await button("Cancel: 310 calls").click();
+    };
+    const waitingNow = async () =>
+      (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows.filter(
+        ({ request }) => request?.agent_id === "agent_paris",
+      );
+    await confirm();
+    // For ten seconds it can be undone, and nothing has been done.
+    await page.getByText(/^Cancel: 310 calls, in \d+ s, unless you undo it/).waitFor();
+    await page.clock.runFor(8_000);
+    await button("Undo").click();
+    await said(/^Undone, nothing was changed: Cancel, /);
+    await page.clock.runFor(20_000);
+    expect(await waitingNow()).toHaveLength(310);
+    await button("Cancel …").click();
     let parts = 0;
     let answer = () => {};
     const stopped = new Promise<void>((done) => (answer = done));
@@ -229,14 +245,13 @@ describe("an operator who reviews calls", () => {
       if (++parts === 3) await stopped;
       await route.continue();
     });
-    await button("Cancel: 310 calls").click();
+    await confirm();
     await page.getByText("45 of 310 done").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     await button("Stop").click();
     answer();
     await said(/^Cancel: 90 calls done\. It was stopped: the others were left/);
-    const waiting = (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows;
-    expect(waiting.filter(({ request }) => request?.agent_id === "agent_paris")).toHaveLength(220);
+    expect(await waitingNow()).toHaveLength(220);
     await page.goto(`${server.address}/operator#/audit`);
     const entries = page.getByRole("row").filter({ hasText: "bulk cancel" });
     await until(async () => (await entries.count()) === 2);

@@ -1,5 +1,5 @@
 import { env } from "node:process";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { toPace } from "#shared/telephony/rate.ts";
@@ -15,6 +15,11 @@ import { until } from "../support/service.ts";
 /** Always open by default: what holds calls depends on no hour of the test's own day. */
 const plan = { ...dayPlan, callingHours: { default: "always" } };
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) };
+/** Dead letters of the service: one that is put back, and one that is discarded. */
+const letterNames = [
+  "calls-00000000000000000000000000000001",
+  "events-00000000000000000000000000000002",
+];
 /** Every view is looked at in each width and colour by console-views. `npm run test:views` has both looks here. */
 const looks = (
   [
@@ -29,6 +34,129 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
+/** Clicks, keys and filled fields that a task takes at most. Two more are counted where they are tested: 30 reviews, and a list of 300. */
+const tasks: Record<string, number> = {
+  "see what needs a person": 0,
+  "see why a campaign is slow": 2,
+  "pause an account, and undo it": 4,
+  "resume what a person has to": 1,
+  "find the calls to a number as people write it": 2,
+  "cancel what waits of a request": 4,
+  "list a number as not to be called": 3,
+  "see what a client cost": 1,
+  "put a dead letter back": 2,
+};
+
+describe("a task of the day", () => {
+  it("takes so many clicks, keys and fields as are told, and no scroll to a button", async () => {
+    const letters = new Map(letterNames.map((name) => [name, '{"kind":"other"}']));
+    const api = createTestApi({ environment, letters });
+    await fillWithADay(api.ledger, api.documents, Date.now());
+    const server = await startConsoleServer(api);
+    if (browser === undefined) throw new Error("there is no browser");
+    const context = await openContext(browser, { viewport: { width: 1440, height: 900 } });
+    const page = await context.newPage();
+    const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
+    const link = (name: string | RegExp) => page.getByRole("link", { name, exact: true });
+    const tab = (name: string) =>
+      page.getByRole("navigation", { name: "Views" }).getByRole("link", { name });
+    const counted: Record<string, number> = {};
+    /** Performs a task from the overview, and counts its steps. */
+    async function task(name: string, work: (step: Steps) => Promise<unknown>): Promise<void> {
+      let steps = 0;
+      await page.goto(`${server.address}/operator#/overview`);
+      await page.getByRole("heading", { name: "Last 24 hours" }).waitFor();
+      await work({
+        async click(target) {
+          // A button is in sight sideways: no table is scrolled for it.
+          const box = await target.boundingBox();
+          expect(box === null ? 0 : box.x + box.width).toBeLessThanOrEqual(1440);
+          await target.click();
+          steps += 1;
+        },
+        async fill(target, text) {
+          await target.fill(text);
+          steps += 1;
+        },
+        async press(key) {
+          await page.keyboard.press(key);
+          steps += 1;
+        },
+      });
+      counted[name] = steps;
+    }
+    const shown = (text: string | RegExp) => page.getByText(text).first().waitFor();
+    await page.goto(`${server.address}/operator`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await page.keyboard.press("Enter");
+    await task("see what needs a person", () => shown(/^Circuit breaker: account retell/));
+    await task("see why a campaign is slow", async ({ click }) => {
+      await click(tab("Campaigns"));
+      await click(link("November offers"));
+      const why = page.getByRole("region", { name: "Why its calls wait" });
+      // The view has the holders, the account, its limits, and how much of them the campaign gets.
+      await why.getByRole("list", { name: "Reasons" }).getByRole("listitem").first().waitFor();
+      await why.getByText(/^2 calls a second/).waitFor();
+      await why
+        .getByText(/within an hour/)
+        .first()
+        .waitFor();
+    });
+    await task("pause an account, and undo it", async ({ click }) => {
+      await click(tab("Accounts"));
+      await click(button("Pause account twilio"));
+      const dialog = page.getByRole("dialog");
+      await click(dialog.getByRole("button", { name: "Pause account twilio" }));
+      await click(page.getByRole("region", { name: "Can be undone" }).getByRole("button"));
+      await shown(/^Resumed: account twilio/);
+    });
+    await task("resume what a person has to", async ({ click }) => {
+      await click(button("Resume agent agent_paris"));
+      await shown(/^Resumed: agent agent_paris/);
+    });
+    const [row] = (await api.ledger.list({ state: "WAITING", limit: 1 })).rows;
+    const [, area, exchange, last] =
+      /^\+1(\d{3})(\d{3})(\d{4})$/.exec(row?.request?.phone_number ?? "") ?? [];
+    await task("find the calls to a number as people write it", async ({ fill, press: key }) => {
+      await fill(page.getByLabel("Find anything"), `(${area}) ${exchange}-${last}`);
+      await key("Enter");
+      await page.getByRole("region", { name: "Calls found" }).getByRole("row").nth(1).waitFor();
+    });
+    await task("cancel what waits of a request", async ({ click }) => {
+      await click(tab("Requests"));
+      await click(link(/^360 calls of research/));
+      await click(button("Cancel waiting calls"));
+      await click(button("Cancel these calls"));
+      await shown(/^91 waiting calls of request/);
+    });
+    await task("list a number as not to be called", async ({ click, fill }) => {
+      await click(tab("Do not call"));
+      await fill(page.getByLabel("Phone numbers, one a line"), "(303) 555-0997");
+      await click(button("Add 1 number"));
+      await shown(/^Added 1 number/);
+    });
+    await task("see what a client cost", async ({ click }) => {
+      await click(tab("Clients"));
+      await page.getByRole("region", { name: "Usage", exact: true }).getByText("shop").waitFor();
+    });
+    await task("put a dead letter back", async ({ click }) => {
+      await click(tab("Incidents"));
+      await click(button(/^Put back calls-/));
+      await shown(/^Put back: calls-/);
+    });
+    await context.close();
+    await server.stop();
+    expect(counted).toEqual(tasks);
+  });
+});
+
+/** The steps of a task. */
+interface Steps {
+  click(target: Locator): Promise<void>;
+  fill(target: Locator, text: string): Promise<void>;
+  press(key: string): Promise<void>;
+}
+
 describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme, width }) => {
   let server: ConsoleServer;
   let context: BrowserContext;
@@ -38,7 +166,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   const asked = new Set<string>();
 
   beforeAll(async () => {
-    const api = createTestApi({ environment });
+    const letters = new Map(letterNames.map((name) => [name, '{"kind":"other"}']));
+    const api = createTestApi({ environment, letters });
     await fillWithADay(api.ledger, api.documents, Date.now());
     server = await startConsoleServer(api);
     if (browser === undefined) throw new Error("there is no browser");
@@ -173,11 +302,9 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
 
   it("sees how far a request is, pauses its agent and cancels what waits of it", async () => {
     await open("Requests");
-    const request = page.getByRole("listitem").filter({ hasText: "360 calls of research" });
+    const request = page.getByRole("row").filter({ hasText: "360 calls of research" });
     await request.getByText(/about \d+ placed/).waitFor();
-    await request
-      .getByText(/Held now: 91: The circuit breaker of account retell is open/)
-      .waitFor();
+    await request.getByText(/^91: The circuit breaker of account retell is open/).waitFor();
     await page
       .getByText(/the last waiting call is expected to go in/)
       .first()
@@ -222,6 +349,16 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await page.reload(); // as somebody does to whom the address was sent
     await until(async () => (await found.count()) === 19);
     expect(await page.getByLabel("Reason").inputValue()).toBe("do_not_call");
+    // On paper there is the list alone, whole.
+    await page.emulateMedia({ media: "print" });
+    expect(await page.getByRole("navigation").or(page.getByRole("button")).count()).toBe(0);
+    expect(await found.count()).toBe(19);
+    expect(
+      await page
+        .getByRole("region", { name: "Calls found" })
+        .evaluate((region) => region.scrollWidth - region.clientWidth),
+    ).toBeLessThanOrEqual(0);
+    await page.emulateMedia({ media: null });
     await press(page, found.nth(1).getByRole("link"));
     const call = page.getByRole("region", { name: /^Call call_/ });
     await call.getByRole("list", { name: "What happened" }).waitFor();
@@ -328,6 +465,52 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await said(/^Forecast of 1 call\. 1 row could not be read\. Nothing was sent\./);
     expect(await flawsOf(page)).toEqual([]);
     expect(server.api.queue.take()).toEqual([]);
+  });
+
+  it("makes a client and its token, and takes both away again", async () => {
+    await open("Clients");
+    await type(page, page.getByLabel("Name of the client"), "acme");
+    await type(page, page.getByLabel("Agents (* is all)"), "agent_sales");
+    await type(page, page.getByLabel(/^Calls a day/), "500");
+    await page.keyboard.press("Enter");
+    await said(/^Made: client acme\./);
+    await page.getByRole("region", { name: "Clients", exact: true }).getByText("acme").waitFor();
+    await press(page, button("Make a token"));
+    await said(/^Made, and recorded/);
+    const [, secret = ""] =
+      /(oc_\S+)/.exec((await page.getByText(/shown only now/).textContent()) ?? "") ?? [];
+    const place = () =>
+      server.api.app.request("/v1/calls", {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ phone_number: "+12025550188", agent_id: "agent_sales" }),
+      });
+    expect((await place()).status).toBe(201);
+    expect(await flawsOf(page)).toEqual([]);
+    await press(page, button(/^End …/));
+    await press(page, button("End it for good"));
+    await said(/lets nobody in after a minute/);
+    await press(page, button(/^Remove … acme/));
+    expect(await flawsOf(page)).toEqual([]);
+    await press(page, button("Remove it for good"));
+    await said(/^Removed: client acme\./);
+    server.api.queue.take();
+  });
+
+  it("puts a dead letter back, and discards another once it is confirmed", async () => {
+    await open("Incidents");
+    const [first = "", second = ""] = letterNames;
+    await press(page, button(`Put back ${first}`));
+    await said(/^Put back: calls-/);
+    await page.getByRole("rowheader", { name: first }).waitFor({ state: "detached" });
+    await press(page, button(`Discard … ${second}`));
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(/^It carries/).waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await press(page, dialog.getByRole("button", { name: "Discard it for good" }));
+    await said(/^Discarded for good: events-/);
+    await page.getByText("There is none: no message has failed a hundred times.").waitFor();
+    server.api.queue.take();
   });
 
   it("keeps the do-not-call list, and finds all of it in the audit log", async () => {

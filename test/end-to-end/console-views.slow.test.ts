@@ -91,8 +91,8 @@ describe.each(["no call", "a day of calls"])("each view with %s", (data) => {
         await page.emulateMedia({ colorScheme });
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         if (overflow !== 0) found.push(`${width} px: ${String(overflow)} px too wide`);
-        // Each width once, and each colour: one changes targets and order, the other contrast.
-        if ((colorScheme === "dark") === (index === 1)) {
+        // A phone and a wide desk in both colours: what lies between differs from neither but in its width.
+        if (index !== 1) {
           const findings = await axeFindings(page);
           found.push(...findings.map((one) => `${width} px, ${colorScheme}: ${one}`));
         }

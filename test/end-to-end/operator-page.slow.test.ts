@@ -156,9 +156,7 @@ describe("the operator's page", () => {
     await card(/^Waiting 1/).waitFor();
     await page.locator("main").getByText("Paused: account webhook.").first().waitFor();
     await open("calls?state=WAITING&reason=paused");
-    await found()
-      .getByRole("cell", { name: /^The agent, account or client is paused/ })
-      .waitFor();
+    await found().getByRole("cell", { name: "Paused: account webhook." }).waitFor();
     await open("accounts");
     await button("Resume account webhook").first().click();
     await hasSaid(/^Resumed/);

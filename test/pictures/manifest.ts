@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { build, transform } from "esbuild";
-import { shots } from "./shots.ts";
+import { shots, windows } from "./shots.ts";
 
 export const root = resolve(import.meta.dirname, "../..");
 const folder = "docs/pictures";
@@ -15,7 +15,12 @@ type Manifest = Record<string, { source: string; file: string }>;
 
 /** Returns the file of a picture in the repository. */
 export function pictureFile(name: string): string {
-  return `${folder}/${name}.png`;
+  return `${folder}/${name}.webp`;
+}
+
+/** Returns the names of the pictures of a view: each window, light and dark. */
+export function picturesOf(name: string): string[] {
+  return windows.flatMap(({ width }) => colorSchemes.map((scheme) => `${name}-${width}-${scheme}`));
 }
 
 /**
@@ -42,8 +47,7 @@ async function hashSources(from = root): Promise<Record<string, string>> {
 export async function describePictures(): Promise<Manifest> {
   const sources = await hashSources();
   const entries = shots.flatMap(({ name }) =>
-    colorSchemes.map(async (colorScheme) => {
-      const picture = `${name}-${colorScheme}`;
+    picturesOf(name).map(async (picture) => {
       const bytes = await readFile(join(root, pictureFile(picture))).catch(() => undefined);
       const file = bytes === undefined ? "" : hashOf(bytes);
       return [picture, { source: sources[name] ?? "", file }] as const;

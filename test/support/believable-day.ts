@@ -225,7 +225,7 @@ function usageOf(rows: readonly CallRow[], now: number): Map<string, Record<stri
     const { accepted: _, requests: __, ...counters } = entered.counters;
     add(updatedAt, { ...entered, counters });
     const endedAt = result?.endedAt ?? updatedAt;
-    add(endedAt, changedStep(polled, { ...polled, result }, endedAt));
+    add(endedAt, changedStep(polled, { ...polled, dueAt: row.dueAt, result }, endedAt));
   }
   return usage;
 }

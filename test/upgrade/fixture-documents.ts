@@ -415,6 +415,8 @@ export function createDocuments(
             open: [{ key: '["crm","agent_sales"]', after: { dueAt: 1, id: "0a" } }],
           },
           visitedAt: ago(30),
+          counted: 12,
+          waiting: { calls: 40, at: ago(90) },
           requestsAfter: null,
           replaysAfter: null,
           erasuresAfter: null,

@@ -14,6 +14,7 @@ import { BreakerText } from "./breaker.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import { AskPause, nameOf, type Pausable, PauseButton } from "../parts/pause.tsx";
 import { Export } from "../parts/export.tsx";
+import { FilterField } from "../parts/filters.tsx";
 import { Age, countText, Fact, Table, textIn, Time } from "../parts/shared.tsx";
 import { WaitingClients } from "./waiting-clients.tsx";
 import { Held, usedText, useWhy } from "../parts/why.tsx";
@@ -148,10 +149,7 @@ function PauseByName({ hasOtherAgents }: { hasOtherAgents: boolean }) {
             setAsked({ [field]: textIn(new FormData(event.currentTarget), field) });
           }}
         >
-          <label>
-            {label}
-            <input name={field} required autocomplete="off" />
-          </label>
+          <FilterField name={field} label={label} isRequired />
           <button type="submit">{verb} …</button>
         </form>
       ))}
@@ -312,7 +310,7 @@ function Rules({ plan }: { plan: PlanInWords }) {
   );
 }
 
-function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlogs: Backlogs }) {
+function BacklogTable({ backlogs: { backlogs, cursor } }: { backlogs: Backlogs }) {
   if (backlogs.length === 0) return <p>No call waits.</p>;
   return (
     <>
@@ -324,7 +322,6 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
           <Row
             key={JSON.stringify([backlog.client, backlog.agent_id, backlog.urgent])}
             backlog={backlog}
-            most={waiting_max}
           />
         ))}
       </Table>
@@ -336,7 +333,7 @@ function BacklogTable({ backlogs: { backlogs, cursor, waiting_max } }: { backlog
   );
 }
 
-function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
+function Row({ backlog }: { backlog: BacklogView }) {
   const { client, agent_id, urgent, account, head, waiting, holders } = backlog;
   return (
     <tr>
@@ -345,7 +342,7 @@ function Row({ backlog, most }: { backlog: BacklogView; most: number }) {
         {urgent ? " (urgent)" : ""}
       </th>
       <td>{client}</td>
-      <td class="figure">{countText(waiting, most)}</td>
+      <td class="figure">{`${countText(waiting)}${backlog.waiting_is_whole ? "" : "+"}`}</td>
       <td class="words">
         <Holders holders={holders} />
       </td>

@@ -4,7 +4,7 @@ import { countText } from "../parts/shared.tsx";
 
 /** The clients whose calls wait in the backlogs that are shown, each with its pause. */
 export function WaitingClients({
-  backlogs: { backlogs, waiting_max },
+  backlogs: { backlogs },
   pauses,
 }: {
   backlogs: Backlogs;
@@ -14,7 +14,7 @@ export function WaitingClients({
   return (
     <ul class="rows" aria-label="Clients whose calls wait">
       {[...byClient].map(([client, own]) => {
-        const isMore = own.some(({ waiting }) => waiting >= waiting_max);
+        const isMore = own.some(({ waiting_is_whole: isWhole }) => !isWhole);
         const calls = own.reduce((sum, { waiting }) => sum + waiting, 0);
         return (
           <li key={client}>

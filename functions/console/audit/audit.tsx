@@ -88,8 +88,8 @@ function Row({
           target
         )}
       </td>
-      <td>{count === null ? "" : countText(count)}</td>
-      <td>{times === 1 ? "" : countText(times)}</td>
+      <td class="figure">{count === null ? "" : countText(count)}</td>
+      <td class="figure">{times === 1 ? "" : countText(times)}</td>
       <td>{reason?.replaceAll("_", " ")}</td>
       <td>{exposedText(exposes)}</td>
     </tr>

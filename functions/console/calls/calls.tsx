@@ -2,12 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { indexOf } from "#shared/calls/ids.ts";
 import { callStates } from "#shared/calls/states.ts";
-import type { CallsPage, CallView } from "#shared/answers/answers.ts";
+import type { CallsPage, ListedCall } from "#shared/answers/answers.ts";
 import { addressOf, go, type Place } from "../data/address.ts";
 import { BulkCalls } from "./bulk-calls.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { useDesk, WithRole } from "../parts/desk.tsx";
 import { Export } from "../parts/export.tsx";
+import { FilterField, Filters } from "../parts/filters.tsx";
 import { ListEnd } from "../parts/list-end.tsx";
 import { OneCall } from "./one-call.tsx";
 import { cancelAll } from "../requests/one-request.tsx";
@@ -24,6 +25,7 @@ import {
 import { PhoneNumber, useNumberField } from "../parts/phone-number.tsx";
 import { seekNumber, useSoughtNumber } from "../data/sought-number.ts";
 import { useList } from "../parts/use-list.ts";
+import { Held } from "../parts/why.tsx";
 
 /** Fields of the filter in the URL, and their labels. */
 const fields = {
@@ -97,38 +99,25 @@ function Search({ filter, number }: { filter: Filter; number: string }) {
   };
   const count = Object.keys(filter).filter((name) => name !== "state").length;
   return (
-    <details class="filters" open={count > 0 || number !== ""}>
-      <summary>{count === 0 ? "Filters" : `Filters: ${count}`}</summary>
-      <form
-        class="line"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void search(new FormData(event.currentTarget));
-        }}
-      >
-        {Object.entries(fields).map(([name, label]) => (
-          <label key={name}>
-            {label}
-            <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
-          </label>
-        ))}
-        <WithRole role="find">
-          <PhoneNumber label="Number" field={field} isRequired={false} />
-        </WithRole>
-        {Object.entries({ from: "Accepted from", until: "Accepted until" }).map(([name, label]) => (
-          <label key={name}>
-            {label} ({zoneText()})
-            <input
-              key={filter[name]}
-              type="datetime-local"
-              name={name}
-              defaultValue={localIn(filter[name])}
-            />
-          </label>
-        ))}
-        <button type="submit">Search</button>
-      </form>
-    </details>
+    <Filters count={count} isUsed={count > 0 || number !== ""} search={(form) => void search(form)}>
+      {Object.entries(fields).map(([name, label]) => (
+        <FilterField key={name} name={name} label={label} value={filter[name]} />
+      ))}
+      <WithRole role="find">
+        <PhoneNumber label="Number" field={field} isRequired={false} />
+      </WithRole>
+      {Object.entries({ from: "Accepted from", until: "Accepted until" }).map(([name, label]) => (
+        <label key={name}>
+          {label} ({zoneText()})
+          <input
+            key={filter[name]}
+            type="datetime-local"
+            name={name}
+            defaultValue={localIn(filter[name])}
+          />
+        </label>
+      ))}
+    </Filters>
   );
 }
 
@@ -149,12 +138,17 @@ const pageItems = 50;
 /** Reads the calls of a filter page by page. */
 function useCalls(filter: Filter, number: string) {
   const { ask } = useDesk();
-  return useList<CallView>({
+  return useList<ListedCall>({
     pageItems,
     idOf: ({ id }) => id,
     place: placeCalls,
     async load(cursor) {
-      const query = { limit: pageItems, ...filter, ...(cursor === undefined ? {} : { cursor }) };
+      const query = {
+        limit: pageItems,
+        held_now: "true",
+        ...filter,
+        ...(cursor === undefined ? {} : { cursor }),
+      };
       const words = Object.entries(query).map(([name, value]) => [name, String(value)]);
       const page =
         number === ""
@@ -174,7 +168,7 @@ function useCalls(filter: Filter, number: string) {
 }
 
 /** Returns the calls with their positions: a later try stands before its call, and has the position of it. */
-function placeCalls(calls: readonly CallView[]) {
+function placeCalls(calls: readonly ListedCall[]) {
   let position = "";
   const placed = calls.toReversed().map((item) => {
     if (position === "" || (item.tries?.number ?? 1) === 1) position = item.id;
@@ -213,7 +207,7 @@ function Found({
   );
 }
 
-function Reasons({ calls, filter }: { calls: readonly CallView[]; filter: Filter }) {
+function Reasons({ calls, filter }: { calls: readonly ListedCall[]; filter: Filter }) {
   const reasons = new Map<string, number>();
   for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   return (
@@ -232,7 +226,7 @@ function List({
   filter,
   opened,
 }: {
-  calls: readonly CallView[];
+  calls: readonly ListedCall[];
   filter: Filter;
   opened: string | undefined;
 }) {
@@ -250,7 +244,11 @@ function List({
             <StateName state={call.state} />
           </td>
           <td class="words">
-            <Reason code={call.reason} />
+            {call.held_now === undefined ? (
+              <Reason code={call.reason} />
+            ) : (
+              <Held {...call.held_now} />
+            )}
           </td>
           <td>
             {call.agent_id} <TestMark client={call.client} />

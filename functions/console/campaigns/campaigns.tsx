@@ -85,14 +85,14 @@ function Row({ campaign }: { campaign: CampaignList["campaigns"][number] }) {
       <td>
         <Time at={campaign.first_accepted_at} />
       </td>
-      <td>{countText(campaign.requests)}</td>
-      <td>{countText(campaign.accepted)}</td>
-      <td>{countText(campaign.placed)}</td>
-      <td>{countText(results.completed)}</td>
-      <td>{rateText(campaign.answer_rate)}</td>
-      <td>{lengthText(campaign.mean_seconds)}</td>
-      <td>{countText(campaign.opted_out)}</td>
-      <td>{costText(campaign.cost)}</td>
+      <td class="figure">{countText(campaign.requests)}</td>
+      <td class="figure">{countText(campaign.accepted)}</td>
+      <td class="figure">{countText(campaign.placed)}</td>
+      <td class="figure">{countText(results.completed)}</td>
+      <td class="figure">{rateText(campaign.answer_rate)}</td>
+      <td class="figure">{lengthText(campaign.mean_seconds)}</td>
+      <td class="figure">{countText(campaign.opted_out)}</td>
+      <td class="figure">{costText(campaign.cost)}</td>
     </tr>
   );
 }
@@ -118,7 +118,7 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
     <>
       <section class="card" aria-labelledby="campaign">
         <h3 id="campaign">{name}</h3>
-        <dl>
+        <dl class="facts">
           <Fact name="Client">{client}</Fact>
           <Fact name="Began">
             <Time at={campaign.first_accepted_at} />
@@ -134,7 +134,7 @@ function Detail({ campaign }: { campaign: CampaignDetail }) {
           </Fact>
           <Fact name="Tries">{countText(campaign.tries)} placed</Fact>
         </dl>
-        <Progress request={progress} isDetailed />
+        <Progress request={progress} />
       </section>
       <WhyCard asked={{ campaign: name, client }} title="Why its calls wait" />
       <section class="card" aria-labelledby="results">

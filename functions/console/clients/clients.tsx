@@ -1,6 +1,5 @@
 import type {
   Clients as ClientList,
-  PlanInWords,
   PutClient,
   PutReceiver,
   UsageAnswer,
@@ -8,6 +7,7 @@ import type {
 import { useState } from "preact/hooks";
 import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
+import { Pick, PickAgent } from "../parts/pick.tsx";
 import { lengthText } from "../parts/result-words.ts";
 import { countText, Table, textIn, Time } from "../parts/shared.tsx";
 import { TokenTable } from "./tokens.tsx";
@@ -38,21 +38,12 @@ function Usage() {
     <section class="card" aria-labelledby="usage">
       <div class="line spread">
         <h3 id="usage">Usage and cost</h3>
-        <label>
-          By
-          <select
-            value={group}
-            onChange={({ currentTarget: { value } }) =>
-              setGroup(groupNames.find((name) => name === value) ?? "client")
-            }
-          >
-            {Object.entries(groups).map(([name, label]) => (
-              <option key={name} value={name}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Pick
+          label="By"
+          options={Object.entries(groups).map(([value, name]) => ({ value, name }))}
+          value={group}
+          choose={(value) => setGroup(groupNames.find((name) => name === value) ?? "client")}
+        />
       </div>
       <Shown live={live} what="The usage">
         {({ rows, from, to, rows_left_out: left }) =>
@@ -102,7 +93,6 @@ function UsageTable({ rows, group }: { rows: UsageAnswer["rows"]; group: Group }
 /** Form that makes a client, or changes one. */
 function PutClientForm() {
   const { ask, attempt } = useDesk();
-  const { data: plan } = useLive<PlanInWords>("/plan", refreshMs);
   const put = (form: FormData) =>
     attempt(async () => {
       const name = textIn(form, "name");
@@ -126,15 +116,7 @@ function PutClientForm() {
         Name of the client
         <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" autocomplete="off" />
       </label>
-      <label>
-        Agents (* is all)
-        <input name="agents" list="agents-of-plan" required autocomplete="off" />
-      </label>
-      <datalist id="agents-of-plan">
-        {plan?.agents.map(({ agent_id }) => (
-          <option key={agent_id} value={agent_id} />
-        ))}
-      </datalist>
+      <PickAgent label="Agents (* is all)" name="agents" isRequired />
       <label>
         Calls a day (no limit, if empty)
         <input name="calls_per_day" type="number" min={1} />
@@ -167,14 +149,12 @@ function ReceiverForm({ clients }: { clients: ClientList["clients"] }) {
         put(new FormData(event.currentTarget));
       }}
     >
-      <label>
-        Receiver of the client
-        <select name="client" required>
-          {clients.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      </label>
+      <Pick
+        label="Receiver of the client"
+        name="client"
+        isRequired
+        options={clients.map(({ name }) => ({ value: name }))}
+      />
       <label>
         Its URL
         <input name="url" type="url" required placeholder="https://" />

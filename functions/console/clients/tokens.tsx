@@ -2,6 +2,7 @@ import type { Clients as ClientList, MadeTokenAnswer, Tokens } from "#shared/ans
 import { useState } from "preact/hooks";
 import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive } from "../parts/desk.tsx";
+import { Pick } from "../parts/pick.tsx";
 import { Table, textIn, Time } from "../parts/shared.tsx";
 
 const refreshMs = 60_000;
@@ -38,14 +39,12 @@ export function TokenTable() {
           make(new FormData(event.currentTarget));
         }}
       >
-        <label>
-          Client of the token
-          <select name="client" required>
-            {of?.clients.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Pick
+          label="Client of the token"
+          name="client"
+          isRequired
+          options={of?.clients.map(({ name }) => ({ value: name })) ?? []}
+        />
         {Object.entries(rightNames).map(([right, label]) => (
           <label key={right} class="choice">
             <input type="checkbox" name={right} checked={right === "call"} /> {label}

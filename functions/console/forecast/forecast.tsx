@@ -3,7 +3,8 @@ import type { Forecast as Answer, PlanInWords } from "#shared/answers/answers.ts
 import { type Ask, messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
 import { type Reader, useReader } from "../parts/load-reader.ts";
-import { SenderField, useSenders } from "../parts/senders.tsx";
+import { PickAgent, PickSender } from "../parts/pick.tsx";
+import { useSenders } from "../parts/senders.tsx";
 import { counted, textIn, zoneText } from "../parts/shared.tsx";
 
 /** Maximum size of a forecast's request. */
@@ -100,11 +101,8 @@ function Circumstances({ isAsking }: { isAsking: boolean }) {
   const senders = useSenders();
   return (
     <div class="line">
-      <SenderField senders={senders} />
-      <label>
-        Agent of rows that name none
-        <input name="agent" autocomplete="off" />
-      </label>
+      <PickSender senders={senders} />
+      <PickAgent label="Agent of rows that name none" name="agent" />
       <label>
         Sent at (now, if empty; {zoneText()})
         <input name="at" type="datetime-local" />

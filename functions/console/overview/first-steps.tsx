@@ -5,7 +5,8 @@ import { useDesk, useLive } from "../parts/desk.tsx";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import { createFictitiousLeads } from "#shared/leads/fictitious-leads.ts";
 import { sendLeads } from "#shared/leads/send-leads.ts";
-import { SenderField, sendingTo, useSenders } from "../parts/senders.tsx";
+import { PickSender } from "../parts/pick.tsx";
+import { sendingTo, useSenders } from "../parts/senders.tsx";
 import { textIn } from "../parts/shared.tsx";
 
 const campaign = "simulated";
@@ -87,7 +88,7 @@ function Simulation({ agentId }: { agentId: string }) {
           if (!isSending) attempt(() => send(client));
         }}
       >
-        <SenderField senders={senders} agent={agentId} />
+        <PickSender senders={senders} agent={agentId} />
         <button type="submit" disabled={isSending}>
           Send 100 simulated calls
         </button>

@@ -88,7 +88,7 @@ function Cards({
         {currentIn("UNKNOWN")} with an unknown outcome
       </Card>
       <Card name="Waiting" value={waitingText(why)} href={inState("WAITING")}>
-        <OldestDue backlogs={backlogs} />
+        <CountedAt why={why} /> <OldestDue backlogs={backlogs} />
       </Card>
       <Card name="Placed today" value={countText(placedToday)} href={inState("PLACED")}>
         {last_sweep_at === null ? "no sweep yet" : `last sweep ${ageText(last_sweep_at)}`}
@@ -100,7 +100,18 @@ function Cards({
 /** Formats the number of waiting calls, which the reasons below the cards have too. */
 function waitingText({ data, problem }: Live<Why>): string {
   if (data === undefined) return problem === undefined ? "…" : "not known";
+  if (data.about !== null) return `about ${countText(data.about.calls)}`;
   return `${countText(data.calls)}${data.is_whole ? "" : "+"}`;
+}
+
+/** Age of the number of waiting calls, where it is one of the service's own rounds. */
+function CountedAt({ why: { data } }: { why: Live<Why> }) {
+  const at = data?.about?.at;
+  return at === undefined ? null : (
+    <>
+      counted <Age at={at} />,{" "}
+    </>
+  );
 }
 
 /** Cards of open breakers and pauses, which keep calls from being dialed. */

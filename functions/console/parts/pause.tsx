@@ -213,11 +213,11 @@ function Stopped({ what }: { what: Pausable }) {
 }
 
 /** Describes the waiting calls of a target, by client: `It stops 91 waiting calls of client research.` */
-function stoppedText(what: Pausable, { backlogs, waiting_max, cursor }: Backlogs): string {
+function stoppedText(what: Pausable, { backlogs, cursor }: Backlogs): string {
   const own = backlogs.filter((one) => concerns(what, one));
   const counts = [...Map.groupBy(own, ({ client }) => client)].map(([client, some]) => {
     const calls = some.reduce((sum, { waiting }) => sum + waiting, 0);
-    const isMore = some.some(({ waiting }) => waiting >= waiting_max);
+    const isMore = some.some(({ waiting_is_whole: isWhole }) => !isWhole);
     return { client, calls: `${isMore ? "at least " : ""}${countText(calls)}` };
   });
   const unread = cursor === undefined ? "" : " There are more backlogs, which were not counted.";

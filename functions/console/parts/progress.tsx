@@ -54,36 +54,36 @@ export function isUnderWay({ by_state, queued }: RequestView): boolean {
   return queued + sumIn(by_state, ({ open }) => open) > 0;
 }
 
-/** A request's progress: a bar with its parts in words, the rate, and the expected end. */
-export function Progress({
-  request,
-  isDetailed = false,
-}: {
-  request: RequestView;
-  /** True where a card of its own says why the calls wait. */
-  isDetailed?: boolean;
-}) {
-  const shown = partsOf(request).filter(({ share }) => share > 0);
-  const about = request.counted < request.total ? "about " : "";
+/** A bar of the parts of a request. */
+function Bar({ shown }: { shown: readonly Part[] }) {
   let x = 0;
   return (
+    <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
+      {shown.map((part) => {
+        const start = x;
+        x += part.share * 100;
+        return (
+          <rect
+            key={part.name}
+            class={`fill ${part.class}`}
+            x={start}
+            y={0}
+            width={part.share * 100}
+            height={4}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The parts of a request as a bar, and in words. */
+export function Parts({ request }: { request: RequestView }) {
+  const shown = partsOf(request).filter(({ share }) => share > 0);
+  const about = request.counted < request.total ? "about " : "";
+  return (
     <div class="progress">
-      <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-        {shown.map((part) => {
-          const start = x;
-          x += part.share * 100;
-          return (
-            <rect
-              key={part.name}
-              class={`fill ${part.class}`}
-              x={start}
-              y={0}
-              width={part.share * 100}
-              height={4}
-            />
-          );
-        })}
-      </svg>
+      <Bar shown={shown} />
       <ul class="legend">
         {shown.map((part) => (
           <li key={part.name}>
@@ -92,22 +92,29 @@ export function Progress({
           </li>
         ))}
       </ul>
-      <p class="hint">
-        {isUnderWay(request) ? (
-          <Pace request={request} isDetailed={isDetailed} />
-        ) : (
-          "All of its calls have ended."
-        )}
-      </p>
     </div>
   );
 }
 
-function Pace({ request, isDetailed }: { request: RequestView; isDetailed: boolean }) {
-  const { calls_per_minute: rate, expected_end_at: end, blocked_by: blockedBy, queued } = request;
+/** A request's progress: its parts, the rate, and the expected end. A card of its own says why calls wait. */
+export function Progress({ request }: { request: RequestView }) {
   return (
     <>
-      {rate === 0 ? "None ended in the last minutes" : `${rate.toLocaleString()} calls a minute`};{" "}
+      <Parts request={request} />
+      <p class="hint">
+        <Pace request={request} />
+      </p>
+    </>
+  );
+}
+
+/** The rate of a request and its expected end, in words. */
+export function Pace({ request }: { request: RequestView }) {
+  if (!isUnderWay(request)) return <>All of its calls have ended.</>;
+  const { calls_per_minute: rate, expected_end_at: end } = request;
+  return (
+    <>
+      {rate === 0 ? "None ended in the last minutes" : `${countText(rate)} calls a minute`};{" "}
       {end === null ? (
         `${whyUnknown(request)}.`
       ) : (
@@ -122,9 +129,20 @@ function Pace({ request, isDetailed }: { request: RequestView; isDetailed: boole
           )}
         </>
       )}
-      {isDetailed || queued > 0 || blockedBy.length === 0
-        ? null
-        : ` Held now: ${blockedBy.map(holderText).join("; ")}.`}
+    </>
+  );
+}
+
+/** The holders of the calls of a request now, each in a line. */
+export function HeldOf({ request: { blocked_by: blockedBy, queued } }: { request: RequestView }) {
+  if (queued > 0) return null;
+  return (
+    <>
+      {blockedBy.map((holder) => (
+        <span class="block" key={`${holder.reason} ${holder.name}`}>
+          {holderText(holder)}
+        </span>
+      ))}
     </>
   );
 }
@@ -144,6 +162,6 @@ function whyUnknown({ queued, by_state, blocked_by }: RequestView): string {
 
 /** Says what holds calls: `40: Paused: agent agent_sales.` */
 function holderText({ reason, name, calls }: RequestView["blocked_by"][number]): string {
-  const words = sayHolder(reason, name).replace(/\.$/, "");
+  const words = sayHolder(reason, name);
   return calls === 0 ? words : `${countText(calls)}: ${words}`;
 }

@@ -21,29 +21,3 @@ export function sendingTo(post: PostForClient, checkStopped?: () => void): Sendi
     ...(checkStopped && { checkStopped }),
   };
 }
-
-/** Field to choose the client whose calls are placed, of those that may place calls of an agent. */
-export function SenderField({
-  senders = [],
-  agent,
-}: {
-  senders: readonly Sender[] | undefined;
-  /** Undefined: any agent. */
-  agent?: string | undefined;
-}) {
-  const able = senders.filter(
-    ({ agents }) => agent === undefined || agents.includes("*") || agents.includes(agent),
-  );
-  return (
-    <label>
-      Client
-      <select name="client" required>
-        {able.map(({ client, is_test }) => (
-          <option key={client} value={client}>
-            {is_test ? `${client} (phones nobody)` : client}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
-}

@@ -66,9 +66,10 @@ export function Held({ reason, name }: Pick<HolderView, "reason" | "name">) {
 /** One hue stands for each of those who can end a wait: a person, a provider, time, or other calls. */
 const hueOf = (reason: string) => `held-${findText(reason)?.endedBy ?? "calls"}`;
 
-function Reasons({ why: { calls: all, is_whole, rows_read, holders } }: { why: Why }) {
+function Reasons({ why }: { why: Why }) {
+  const { calls: all, is_whole, rows_read, holders } = why;
   if (holders.length === 0) return <p>No call waits.</p>;
-  const about = holders.some(({ is_exact }) => !is_exact);
+  const isLike = holders.some(({ is_exact }) => !is_exact);
   let x = 0;
   return (
     <>
@@ -101,9 +102,15 @@ function Reasons({ why: { calls: all, is_whole, rows_read, holders } }: { why: W
       </ul>
       <p class="hint">
         What holds {is_whole ? "the" : "the first"} {counted(all, "call")} now.
-        {about
+        {isLike
           ? ` Those with "about" count like ${countText(rows_read)} calls that lie evenly among all.`
           : null}
+        {why.about === null ? null : (
+          <>
+            {" "}
+            About {countText(why.about.calls)} waited <Age at={why.about.at} />.
+          </>
+        )}
       </p>
     </>
   );

@@ -34,8 +34,8 @@ export function OneRequest({ id }: { id: string }) {
             <h3 id="request">
               {counted(request.total, "call")} of {request.client}
             </h3>
-            <Progress request={request} isDetailed />
-            <dl>
+            <Progress request={request} />
+            <dl class="facts">
               <Fact name="Request">{id}</Fact>
               <Fact name="Accepted">
                 <Time at={request.accepted_at} />

@@ -2,10 +2,11 @@ import type { Requests as RequestsPage, RequestView } from "#shared/answers/answ
 import { addressOf, go, type Place } from "../data/address.ts";
 import { useDesk } from "../parts/desk.tsx";
 import { Export } from "../parts/export.tsx";
+import { FilterField, Filters } from "../parts/filters.tsx";
 import { ListEnd } from "../parts/list-end.tsx";
 import { OneRequest } from "./one-request.tsx";
-import { Progress } from "../parts/progress.tsx";
-import { Age, counted, TestMark, textIn } from "../parts/shared.tsx";
+import { HeldOf, Pace, Parts } from "../parts/progress.tsx";
+import { counted, Table, TestMark, textIn, Time } from "../parts/shared.tsx";
 import { useList } from "../parts/use-list.ts";
 
 /** Maximum requests of a page. */
@@ -18,7 +19,7 @@ const fields = { client: "Client", campaign: "Campaign", agent_id: "Agent" } as 
 export function Requests({ place }: { place: Place }) {
   return place.id === undefined ? (
     <>
-      <Filters filter={place.query} />
+      <Search filter={place.query} />
       <RequestList key={JSON.stringify(place.query)} filter={place.query} />
     </>
   ) : (
@@ -28,34 +29,54 @@ export function Requests({ place }: { place: Place }) {
 
 type Filter = Place["query"];
 
-function Filters({ filter }: { filter: Filter }) {
+function Search({ filter }: { filter: Filter }) {
   const { calls_min: callsMin = "" } = filter;
   const isAll = callsMin === "1";
+  const search = (form: FormData) => {
+    const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
+    go(addressOf("requests", { calls_min: callsMin, ...Object.fromEntries(given) }));
+  };
+  const count = Object.keys(fields).filter((name) => filter[name] !== undefined).length;
   return (
-    <>
-      <form
-        class="line"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const form = new FormData(event.currentTarget);
-          const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
-          go(addressOf("requests", { calls_min: callsMin, ...Object.fromEntries(given) }));
-        }}
-      >
+    <div class="line spread">
+      <Filters count={count} search={search}>
         {Object.entries(fields).map(([name, label]) => (
-          <label key={name}>
-            {label}
-            <input key={filter[name]} name={name} defaultValue={filter[name]} autocomplete="off" />
-          </label>
+          <FilterField key={name} name={name} label={label} value={filter[name]} />
         ))}
-        <button type="submit">Search</button>
-      </form>
-      <p class="line">
-        <a href={addressOf("requests", { ...filter, calls_min: isAll ? "" : "1" })}>
-          {isAll ? "Only requests of several calls" : "Include requests of a single call"}
-        </a>
-      </p>
-    </>
+      </Filters>
+      <a href={addressOf("requests", { ...filter, calls_min: isAll ? "" : "1" })}>
+        {isAll ? "Only requests of several calls" : "Include requests of a single call"}
+      </a>
+    </div>
+  );
+}
+
+const columns = ["Request", "Progress", "Held now", "Pace and end", "Campaign", "Accepted"];
+
+function Row({ request }: { request: RequestView }) {
+  return (
+    <tr>
+      <th scope="row">
+        <a href={addressOf("requests", { id: request.id })}>
+          {counted(request.total, "call")} of {request.client}
+        </a>{" "}
+        <TestMark client={request.client} />
+        <span class="hint block">{request.agents.join(", ")}</span>
+      </th>
+      <td class="words">
+        <Parts request={request} />
+      </td>
+      <td class="words">
+        <HeldOf request={request} />
+      </td>
+      <td class="words">
+        <Pace request={request} />
+      </td>
+      <td>{request.campaign}</td>
+      <td>
+        <Time at={request.accepted_at} />
+      </td>
+    </tr>
   );
 }
 
@@ -77,26 +98,16 @@ function RequestList({ filter }: { filter: Filter }) {
     ? "There is no such request."
     : "There is no request yet. A batch appears once the dialer has read it.";
   return (
-    <>
-      <ul class="plain">
-        {list.items?.map((request) => (
-          <li class="card" key={request.id}>
-            <p class="line spread">
-              <a href={addressOf("requests", { id: request.id })}>
-                <b>{counted(request.total, "call")}</b> of {request.client}
-              </a>{" "}
-              <TestMark client={request.client} />
-              <span class="hint">
-                {request.campaign === null ? null : `${request.campaign}, `}accepted{" "}
-                <Age at={request.accepted_at} />, {request.agents.join(", ")}
-              </span>
-            </p>
-            <Progress request={request} />
-          </li>
-        ))}
-      </ul>
+    <section class="card" aria-label="Requests">
+      {list.items === undefined || list.items.length === 0 ? null : (
+        <Table label="Requests" columns={columns}>
+          {list.items.map((request) => (
+            <Row key={request.id} request={request} />
+          ))}
+        </Table>
+      )}
       <ListEnd list={list} what="The requests" nothing={nothing} more="Older requests" />
       <Export of="requests" filter={filter} />
-    </>
+    </section>
   );
 }

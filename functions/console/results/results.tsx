@@ -184,12 +184,14 @@ function ResultRow({ name, row }: { name: string; row: Row }) {
     <tr>
       <th scope="row">{name}</th>
       {[placed, completed, voicemail, no_answer, busy, declined].map((count, index) => (
-        <td key={index}>{countText(count)}</td>
+        <td class="figure" key={index}>
+          {countText(count)}
+        </td>
       ))}
-      <td>{rateText(row.answer_rate)}</td>
-      <td>{lengthText(row.mean_seconds)}</td>
-      <td>{countText(row.opted_out)}</td>
-      <td>{countText(rejected + expired + cancelled)}</td>
+      <td class="figure">{rateText(row.answer_rate)}</td>
+      <td class="figure">{lengthText(row.mean_seconds)}</td>
+      <td class="figure">{countText(row.opted_out)}</td>
+      <td class="figure">{countText(rejected + expired + cancelled)}</td>
     </tr>
   );
 }

@@ -1,6 +1,6 @@
 import { useRef, useState } from "preact/hooks";
-import type { Campaigns, FoundFile } from "#shared/answers/answers.ts";
-import { messageOf, useDesk, useLive } from "../parts/desk.tsx";
+import type { FoundFile } from "#shared/answers/answers.ts";
+import { messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "../forecast/forecast-answer.tsx";
 import { askForClient } from "#shared/leads/ask-client-api.ts";
 import { checkLeads } from "#shared/leads/check-leads.ts";
@@ -8,7 +8,8 @@ import { divideLeads } from "#shared/leads/divide-leads.ts";
 import type { Lead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "../parts/load-reader.ts";
-import { SenderField, sendingTo, type Sender, useSenders } from "../parts/senders.tsx";
+import { PickCampaign, PickSender } from "../parts/pick.tsx";
+import { sendingTo, type Sender, useSenders } from "../parts/senders.tsx";
 import { RefusedRows } from "./send-rows.tsx";
 import { type CheckedLeads, SendThese } from "./send-these.tsx";
 import { countText, textIn } from "../parts/shared.tsx";
@@ -37,19 +38,8 @@ export function CheckAndSend({
       >
         <h3>The campaign</h3>
         <div class="line">
-          <label>
-            Name of the campaign
-            <input
-              name="campaign"
-              list="campaigns"
-              required
-              maxLength={64}
-              pattern="\S.*"
-              autocomplete="off"
-            />
-          </label>
-          <CampaignNames />
-          <SenderField senders={senders} />
+          <PickCampaign label="Name of the campaign" name="campaign" isRequired maxLength={64} />
+          <PickSender senders={senders} />
           <button type="submit" disabled={doing !== undefined || senders === undefined}>
             Check these leads
           </button>
@@ -107,19 +97,6 @@ function useCheck(leads: readonly Lead[], senders: readonly Sender[] = []) {
     }
   };
   return { checked: checked?.leads === leads ? checked : undefined, doing, problem, check, forget };
-}
-
-/** The campaigns of the last days, to choose one from. */
-function CampaignNames() {
-  const { data } = useLive<Campaigns>("/campaigns?limit=50");
-  const names = new Set(data?.campaigns.map(({ name }) => name));
-  return (
-    <datalist id="campaigns">
-      {[...names].map((name) => (
-        <option key={name} value={name} />
-      ))}
-    </datalist>
-  );
 }
 
 function Answers({

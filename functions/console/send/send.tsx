@@ -3,8 +3,9 @@ import type { PlanInWords } from "#shared/answers/answers.ts";
 import type { GuessedColumns } from "#shared/leads/columns.ts";
 import type { LeadsRead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
-import { messageOf, useDesk, useLive } from "../parts/desk.tsx";
+import { messageOf, useDesk } from "../parts/desk.tsx";
 import { type Reader, useReader } from "../parts/load-reader.ts";
+import { Pick, PickAgent, usePlan } from "../parts/pick.tsx";
 import { Columns } from "./send-columns.tsx";
 import { CheckAndSend } from "./send-checked.tsx";
 import { Preview, RefusedRows } from "./send-rows.tsx";
@@ -23,7 +24,7 @@ export function Send() {
   const reader = useReader();
   const [opened, setOpened] = useState<Opened>();
   const [chosen, setCountry] = useState<string>();
-  const { data: plan } = useLive<PlanInWords>("/plan");
+  const plan = usePlan();
   const country = chosen ?? plan?.default_country ?? "";
   const [agent, setAgent] = useState("");
   const [problem, setProblem] = useState<string>();
@@ -59,7 +60,7 @@ export function Send() {
             </p>
             <div class="line">
               <CountryField reader={reader} plan={plan} country={country} choose={setCountry} />
-              <AgentField agent={agent} choose={setAgent} />
+              <PickAgent label="Agent of rows that name none" value={agent} choose={setAgent} />
             </div>
             <Columns
               table={opened.table}
@@ -158,6 +159,7 @@ function DropLeads({ open }: { open(file: File | undefined): Promise<void> }) {
   );
 }
 
+/** A field for the country of numbers without a code. Those of the plan come first. */
 function CountryField({
   reader,
   plan,
@@ -165,53 +167,24 @@ function CountryField({
   choose,
 }: {
   reader: Reader;
-  /** The countries that it names come first. */
   plan: PlanInWords | undefined;
   country: string;
   choose(country: string): void;
 }) {
   const allowed = plan?.countries ?? [];
-  const others = reader.listCountries().filter((one) => !allowed.includes(one.country));
+  const others = reader.listCountries().map((one) => one.country);
   const named = (codes: readonly string[]) =>
     codes
-      .map((code) => ({ code, name: countryName(code) }))
-      .toSorted((one, other) => one.name.localeCompare(other.name))
-      .map(({ code, name }) => (
-        <option key={code} value={code}>
-          {name}
-        </option>
-      ));
+      .map((value) => ({ value, name: countryName(value) }))
+      .toSorted((one, other) => one.name.localeCompare(other.name));
+  const rest = others.filter((one) => !allowed.includes(one));
   return (
-    <label>
-      Country of numbers without a code
-      <select value={country} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="">none</option>
-        {allowed.length === 0 ? null : (
-          <optgroup label="In the dial plan">{named(allowed)}</optgroup>
-        )}
-        <optgroup label="Others">{named(others.map((one) => one.country))}</optgroup>
-      </select>
-    </label>
-  );
-}
-
-function AgentField({ agent, choose }: { agent: string; choose(agent: string): void }) {
-  const { data } = useLive<PlanInWords>("/plan");
-  const agents = data?.agents.filter(({ agent_id }) => agent_id !== "*") ?? [];
-  return (
-    <label>
-      Agent of rows that name none
-      <input
-        list="agents"
-        autocomplete="off"
-        value={agent}
-        onInput={(event) => choose(event.currentTarget.value)}
-      />
-      <datalist id="agents">
-        {agents.map(({ agent_id }) => (
-          <option key={agent_id} value={agent_id} />
-        ))}
-      </datalist>
-    </label>
+    <Pick
+      label="Country of numbers without a code"
+      none="none"
+      options={[...named(allowed), ...named(rest)]}
+      value={country}
+      choose={choose}
+    />
   );
 }

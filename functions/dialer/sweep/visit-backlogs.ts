@@ -7,20 +7,23 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { allBacklogs, type Step, takeStep, type Walk } from "./walk-backlogs.ts";
-import { hourMs } from "#shared/lib/units.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
-/** Interval of the visits of every backlog. */
+/** Interval of the visits of every backlog, and where more calls wait than operators' views count themselves. */
 const visitEveryMs = hourMs;
+const countEveryMs = 5 * minuteMs;
+const countedMax = 50_000;
 /** Time without use after which an empty backlog's document is removed. */
 const unusedMs = 2 * hourMs;
 const decidedAtOnce = 200;
 
 type Backlog = StoredDocument<"backlog">;
-type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt">>;
+type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt" | "counted" | "waiting">>;
 
 /**
  * Goes through all backlogs once an hour, including paused ones and those of agents without a route: ends expired
- * calls, and removes documents of empty, unused backlogs. Each sweep continues where the last one ran out of its budget.
+ * calls, counts those that wait, and removes documents of empty, unused backlogs. Each sweep continues where the last
+ * one ran out of its budget.
  *
  * @returns the cursor of the next sweep
  */
@@ -30,8 +33,10 @@ export async function visitBacklogs(
   deps: DialerDeps,
 ): Promise<Reached> {
   const { clock } = deps;
-  if (last.walk === null && clock.now() - last.visitedAt < visitEveryMs) return {};
+  const everyMs = (last.waiting?.calls ?? 0) > countedMax ? countEveryMs : visitEveryMs;
+  if (last.walk === null && clock.now() - last.visitedAt < everyMs) return {};
   const visitedAt = last.walk === null ? clock.now() : last.visitedAt;
+  let counted = last.walk === null ? 0 : (last.counted ?? 0);
   let walk: Walk | null = last.walk ?? allBacklogs;
   while (walk !== null && !time.isOver()) {
     const { listed, found, next } = await takeStep(walk, { until: Number.MAX_SAFE_INTEGER }, deps);
@@ -47,9 +52,11 @@ export async function visitBacklogs(
       docs.filter(({ key }) => empty.has(key)),
       deps,
     );
+    counted += found.reduce((sum, { positions }) => sum + positions.length, 0);
     walk = next;
   }
-  return { walk, visitedAt };
+  const waiting = { calls: counted, at: visitedAt };
+  return { walk, visitedAt, counted, ...(walk === null && { waiting }) };
 }
 
 /** Ends expired calls. Resolves to false if the budget is over before all are. */

@@ -12,6 +12,7 @@ import {
   isOfOtherKey,
   listIn,
   toControlDocuments,
+  upkeepKey,
 } from "#shared/policy/controls.ts";
 import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
@@ -103,6 +104,7 @@ export async function readControls(
   const keys: DocumentKey[] = [
     doNotCallListKey,
     dispatcherKey,
+    upkeepKey,
     ...[...asIs].flatMap((name) => (posted.has(name) ? [] : roundKeyOf(name))),
     ...waiting.flatMap(cancellationKeysOf),
     ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),

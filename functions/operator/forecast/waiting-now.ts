@@ -1,5 +1,6 @@
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
+import { upkeepKey } from "#shared/policy/controls.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
@@ -53,6 +54,8 @@ export interface WaitingNow {
   agentsCut: ReadonlySet<string>;
   /** True if there are more backlogs than were read. */
   isCut: boolean;
+  /** Number of waiting calls as the last visit of all backlogs counted them, and its time; undefined before the first. */
+  counted: { calls: number; at: number } | undefined;
   /** The documents that control them. */
   read: ControlsRead;
   /** Tells what holds a call whose row was read since. */
@@ -118,7 +121,8 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   });
   const { agentsCut, isCut } = read;
   const rowsRead = read.waiting.filter(({ hasNumber }) => hasNumber).length;
-  return { at: now, calls, rowsRead, agentsCut, isCut, read, holderOf };
+  const upkeep = read.documents.get(upkeepKey.kind, upkeepKey.key)?.value;
+  return { at: now, calls, rowsRead, agentsCut, isCut, counted: upkeep?.waiting, read, holderOf };
 }
 
 /** Returns the time from which calls are served: where no dispatcher runs, that of the clock's next one. */

@@ -1,9 +1,16 @@
-import type { Forecast, ForecastItem, ForecastSummary } from "#shared/answers/answers.ts";
+import type {
+  Forecast,
+  ForecastItem,
+  ForecastSummary,
+  PlanInWords,
+} from "#shared/answers/answers.ts";
 import { counted } from "./agree.ts";
-import type { Command } from "./command.ts";
+import type { Command, CommandDeps } from "./command.ts";
 import { Misuse } from "./failures.ts";
 import { readJson } from "./files.ts";
 import type { Json } from "./json.ts";
+import { leadsOf, tableOf } from "./lead-files.ts";
+import type { Values } from "./options.ts";
 import { show, type Terminal } from "./terminal.ts";
 
 /** The client of the token that a deployment makes first. */
@@ -15,8 +22,8 @@ const ruleColumns = ["limit", "rule", "calls", "longest"];
 export const forecastCommands: Record<string, Command> = {
   async forecast(_rest, values, { ask, terminal }) {
     if (values.file === undefined)
-      throw new Misuse("forecast needs --file with a JSON array of calls.");
-    const calls = await readJson(values.file, terminal);
+      throw new Misuse("forecast needs --file with a CSV of leads, or a JSON array of calls.");
+    const { calls, refused } = await callsOf(values.file, values, { ask, terminal });
     const { at, client = defaultClient, items } = values;
     const plan = values.plan === undefined ? {} : { plan: await readJson(values.plan, terminal) };
     const which = items ?? (values.csv === true ? "all" : "problems");
@@ -29,9 +36,27 @@ export const forecastCommands: Record<string, Command> = {
       tell(answer, listed, terminal);
       if (deployed !== undefined) compare(answer, deployed, terminal);
     }
-    return answer.counts.refused > 0 ? 2 : 0;
+    return answer.counts.refused > 0 || refused > 0 ? 2 : 0;
   },
 };
+
+/** Reads calls as they are posted, or a list of leads like that of `send`. `refused`: rows that cannot be read. */
+async function callsOf(
+  path: string,
+  values: Values,
+  { ask, terminal }: Pick<CommandDeps, "ask" | "terminal">,
+): Promise<{ calls: unknown; refused: number }> {
+  if (!/\.(csv|tsv|txt)$/i.test(path)) {
+    return { calls: await readJson(path, terminal), refused: 0 };
+  }
+  const table = await tableOf(path, terminal);
+  const plan = await ask<PlanInWords>("/plan");
+  const isForPeople = values.json !== true && values.csv !== true;
+  const say = isForPeople ? terminal.print : terminal.complain;
+  const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
+  for (const { line, reason } of refused) say(`Line ${line} ${reason}`);
+  return { calls: leads.map(({ call }) => call), refused: refused.length };
+}
 
 /** Prints a forecast for people. */
 function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {

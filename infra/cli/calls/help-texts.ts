@@ -38,8 +38,9 @@ export const helps: Record<string, Help> = {
     example: "watch needs",
   },
   forecast: {
-    about: "Shows when the calls of a JSON array would be dialed. Nothing is sent.",
-    example: "forecast --file leads.json --client crm",
+    about:
+      "Shows when the calls of a CSV of leads, or of a JSON array, would be dialed. Nothing is sent.",
+    example: "forecast --file leads.csv --client crm",
   },
   send: {
     words: "FILE",

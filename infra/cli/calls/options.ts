@@ -74,7 +74,7 @@ export const optionsOf: Record<string, string[]> = {
   dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
   erase: ["country", "csv", ...asking],
   audit: ["clients", "token", "action", "target", "from", "until", "limit", "csv"],
-  forecast: ["file", "client", "at", "plan", "items", "csv"],
+  forecast: ["file", "client", "at", "plan", "items", "csv", "country", "agent", "map"],
   request: [],
   requests: ["client", "campaign", "agent", "calls-min", "limit", "csv"],
   campaigns: ["client", "limit", "csv"],

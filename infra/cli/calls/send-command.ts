@@ -10,19 +10,16 @@ import { checkLeads, type LeadsChecked } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { toMendCsv } from "#shared/leads/mend-csv.ts";
-import { readLeads, type RefusedRow } from "#shared/leads/read-leads.ts";
-import { readTable } from "#shared/leads/read-table.ts";
+import type { RefusedRow } from "#shared/leads/read-leads.ts";
 import { sendLeads } from "#shared/leads/send-leads.ts";
 import { createSend } from "#infra/client/http.ts";
 import { counted } from "./agree.ts";
 import { type Client, tokenIn, urlIn } from "./client.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { Failure, Misuse, Refusal } from "./failures.ts";
-import { readBytes } from "./files.ts";
-import { rolesOf } from "./lead-columns.ts";
+import { leadsOf, tableOf } from "./lead-files.ts";
 import type { Values } from "./options.ts";
 import { barOf, show } from "./terminal.ts";
-import { countryIn } from "./typed-numbers.ts";
 
 /** Refused rows that are printed; a file has all of them. */
 const printedMax = 20;
@@ -106,32 +103,6 @@ function asWhom({ client, is_test: isTest }: Sender): string {
   return `as client ${client}${isTest ? ", as tests that phone nobody" : ""}`;
 }
 
-/** Reads the leads of a table, and says what its columns mean. */
-async function leadsOf(
-  { path, table, plan }: { path: string; table: LeadTable; plan: PlanInWords },
-  values: Values,
-  say: (line: string) => void,
-) {
-  const { map = [], agent } = values;
-  // `*` stands for all agents that the plan does not name.
-  const agents = [...plan.agents.map(({ agent_id }) => agent_id), ...plan.splits];
-  const { roles, notes } = rolesOf(table, map, agents);
-  const country = countryIn(values) ?? plan.default_country ?? undefined;
-  const choices = { roles, country, agent };
-  const read = await readOrMisuse(() => readLeads(table, choices));
-  const rowsText = counted(table.rows.length, "row");
-  say(`${path}: ${table.form}, ${rowsText}, ${counted(read.leads.length, "lead")}.`);
-  say(table.columns.map((name, index) => `${name} → ${roles[index]}`).join("; "));
-  for (const note of notes) say(note);
-  if (country !== undefined) say(`Numbers without a country code are those of ${country}.`);
-  return read;
-}
-
-async function tableOf(path: string, terminal: CommandDeps["terminal"]): Promise<LeadTable> {
-  const bytes = await readBytes(path, terminal);
-  return readOrMisuse(() => readTable(bytes));
-}
-
 /** Returns the rows that the service would refuse, and those on the do-not-call list. */
 function refusedBy({ leftOut }: LeadsChecked, { rows }: LeadTable): RefusedRow[] {
   const byLine = new Map(rows.map((row) => [row.line, row]));
@@ -196,17 +167,6 @@ function lostOf(text: string | undefined): "accepted" | "not_accepted" | undefin
   if (text === undefined || text === "accepted") return text;
   if (text === "not-accepted") return "not_accepted";
   throw new Misuse("--lost is accepted or not-accepted.");
-}
-
-/** Reads leads. What is wrong with the file, or with what its columns mean, is for its reader to mend. */
-async function readOrMisuse<Result>(read: () => Result | Promise<Result>): Promise<Result> {
-  try {
-    return await read();
-  } catch (error) {
-    const message = error instanceof Error ? error.message : "The file cannot be read.";
-    const hint = message.startsWith("Choose") ? " --map ROLE=COLUMN chooses." : "";
-    throw new Misuse(message + hint, { cause: error });
-  }
 }
 
 /** Turns errors for people into failures of the command. */

@@ -91,7 +91,7 @@ export const waitingCommands: Record<string, Command> = {
   async backlogs(_rest, values, { ask, terminal }) {
     const limit = numberOf(values.limit ?? "50", "--limit");
     const { backlogs, first } = await backlogsOf(limit, ask);
-    const rows = values.json === true ? backlogs : backlogs.map((one) => backlogRow(one, first));
+    const rows = values.json === true ? backlogs : backlogs.map(backlogRow);
     show(rows, backlogColumns, { values, terminal });
     if (values.json !== true && values.csv !== true) {
       terminal.print(`Oldest due: ${first.oldest_due_at ?? "none"}.`);
@@ -161,11 +161,11 @@ export async function countWaiting(
   isMeant: (backlog: BacklogView) => boolean,
   ask: Client,
 ): Promise<{ waiting: number; text: string }> {
-  const { backlogs, first } = await backlogsOf(backlogsCountedMax, ask);
+  const { backlogs } = await backlogsOf(backlogsCountedMax, ask);
   const meant = backlogs.filter(isMeant);
   const waiting = meant.reduce((sum, one) => sum + one.waiting, 0);
   const isWhole =
-    backlogs.length < backlogsCountedMax && meant.every((one) => one.waiting < first.waiting_max);
+    backlogs.length < backlogsCountedMax && meant.every((one) => one.waiting_is_whole);
   return {
     waiting,
     text: `${waiting}${isWhole ? "" : " or more"} call${waiting === 1 ? "" : "s"}`,
@@ -211,9 +211,9 @@ async function backlogsOf(
 }
 
 /** Formats a backlog as a row of the table. */
-function backlogRow({ head, holders, ...backlog }: BacklogView, { waiting_max }: Backlogs): Json {
+function backlogRow({ head, holders, waiting_is_whole: isWhole, ...backlog }: BacklogView): Json {
   const { due_at, accepted_at } = head;
-  const waiting = upTo(backlog.waiting, waiting_max);
+  const waiting = isWhole ? backlog.waiting : `${backlog.waiting}+`;
   return { ...backlog, due_at, accepted_at, waiting, why: holdersText(holders) };
 }
 

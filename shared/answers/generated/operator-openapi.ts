@@ -1079,7 +1079,7 @@ export interface paths {
         put?: never;
         /**
          * Place calls for a client, as it does itself
-         * @description Needs the role `send`. The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request.
+         * @description Needs the role `send`. The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.
          */
         post: operations["sendCalls"];
         delete?: never;
@@ -1104,7 +1104,7 @@ export interface components {
                 detail: string;
             }[];
         };
-        Call: {
+        ListedCall: {
             id: string;
             /** @enum {string} */
             state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
@@ -1147,6 +1147,11 @@ export interface components {
             };
             redialed_as: string | null;
             can_be_revealed: boolean;
+            /** @description What holds it now, as `why` says it, of a waiting call if asked for */
+            held_now?: {
+                reason: string;
+                name: string;
+            };
         };
         Result: {
             /**
@@ -1234,6 +1239,50 @@ export interface components {
                     evidence: string | null;
                 }[];
             }[];
+        };
+        Call: {
+            id: string;
+            /** @enum {string} */
+            state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+            reason: string;
+            agent_id: string;
+            provider: string | null;
+            request_id: string;
+            client: string;
+            number_tail: string;
+            /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
+            time_zones: string[];
+            attempt: number;
+            /** @description Call-Not-Before of its request */
+            not_before: string | null;
+            /** @description True by Call-Priority of its request */
+            urgent: boolean;
+            /** @description Call-Campaign of its request */
+            campaign: string | null;
+            /** @description The split that the call was posted to, of which `agent_id` is an arm */
+            split?: string;
+            due_at: string | null;
+            /** Format: date-time */
+            accepted_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            provider_call_id: string | null;
+            /** @description Null: not known, or not asked for */
+            result: components["schemas"]["Result"] | null;
+            redial_of: string | null;
+            /** @description Of an agent with `retry`: the call's place among its tries */
+            tries?: {
+                /** @description Number of this try, from 1 */
+                number: number;
+                /** @description Maximum number of tries */
+                most: number;
+                /** @description Id of the try before */
+                before: string | null;
+                /** @description Id of the next try */
+                next: string | null;
+            };
+            redialed_as: string | null;
+            can_be_revealed: boolean;
         };
         Revealed: {
             phone_number: string;
@@ -1351,8 +1400,10 @@ export interface components {
                 /** Format: date-time */
                 accepted_at: string;
             };
-            /** @description How many calls wait, counted up to `waiting_max` */
+            /** @description How many calls wait, as `why` counts them */
             waiting: number;
+            /** @description False where more of them wait */
+            waiting_is_whole: boolean;
             /** @description What holds its calls now, as `why` says it; null where that could not be read */
             holders: {
                 /** @description What holds the calls now: as in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
@@ -2022,6 +2073,8 @@ export interface operations {
                 from?: string;
                 /** @description Accepted earlier */
                 until?: string;
+                /** @description To be told what holds each waiting call now, which its row may not know */
+                held_now?: "true";
                 cursor?: string;
                 limit?: number;
             };
@@ -2040,7 +2093,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        calls: components["schemas"]["Call"][];
+                        calls: components["schemas"]["ListedCall"][];
                         /** @description Where to go on from; absent where there is no more */
                         cursor?: string;
                         /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
@@ -2093,6 +2146,11 @@ export interface operations {
                      * @description Accepted earlier
                      */
                     until?: string;
+                    /**
+                     * @description To be told what holds each waiting call now, which its row may not know
+                     * @constant
+                     */
+                    held_now?: "true";
                     cursor?: string;
                     /** @default 50 */
                     limit?: number;
@@ -2109,7 +2167,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        calls: components["schemas"]["Call"][];
+                        calls: components["schemas"]["ListedCall"][];
                         /** @description Where to go on from; absent where there is no more */
                         cursor?: string;
                         /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
@@ -2860,7 +2918,6 @@ export interface operations {
                     "application/json": {
                         /** @description By when their heads are due, earliest first; with more than 1,000, in windows */
                         backlogs: components["schemas"]["Backlog"][];
-                        waiting_max: number;
                         /** @description When the earliest head of this window is due, or was; null where none waits */
                         oldest_due_at: string | null;
                         /** @description When the last full round of the sweep began; null before the first */
@@ -2913,6 +2970,12 @@ export interface operations {
                         calls: number;
                         /** @description False where more wait than are read: 50,000 */
                         is_whole: boolean;
+                        /** @description All that waited, as the last visit of all backlogs counted them; null where `calls` is whole, where some were asked for, or before the first visit */
+                        about: {
+                            calls: number;
+                            /** Format: date-time */
+                            at: string;
+                        } | null;
                         /** @description Calls whose rows were read: all, or up to 1,000 that lie evenly over all backlogs */
                         rows_read: number;
                         /** @description The most calls first, at most 50 */

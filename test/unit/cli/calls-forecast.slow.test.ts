@@ -42,6 +42,23 @@ describe("npm run calls -- forecast", () => {
     expect(out).toContain("/0/agent_id is required");
   });
 
+  it("reads a CSV of leads as the page does, and names the lines that it cannot read", async () => {
+    const { bench, calls } = createBench();
+    const file = join(directory, "leads.csv");
+    await writeFile(file, "Name,Mobile\nAda,(202) 555-0142\nBob,12\nEve,+1 202 555 0143\n");
+    const words = ["--file", file, "--client", "crm", "--country", "US"];
+    words.push("--agent", "agent_sales");
+    const { code, out } = await calls("forecast", ...words);
+    expect(out).toContain("2 calls posted at 2026-06-01T10:00:00.000Z: 1 wait, 1 now.");
+    expect(out).toMatch(/Name → context; Mobile → number/);
+    expect(out).toMatch(/Line 3 phone number/);
+    expect(out).not.toMatch(/Line [24]/);
+    expect(code).toBe(2);
+    const { out: rows } = await calls("forecast", ...words, "--csv");
+    expect(rows.split("\n").filter((line) => /^\d,(now|wait),/.test(line))).toHaveLength(2);
+    expect(bench.dialer.queued()).toEqual([]);
+  });
+
   it("prints every call as CSV", async () => {
     const { out } = await createBench().forecast(callsOf(2), "--csv");
     expect(out.split("\n")).toEqual([

@@ -75,6 +75,38 @@ describe("a sweep", () => {
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "EXPIRED"));
   });
 
+  it("counts the waiting calls of all backlogs at each visit, for views that count fewer themselves", async () => {
+    const bench = createDialerBench({ startAt });
+    const counted = async () => (await documentOf(bench, "upkeep", "upkeep"))?.value.waiting;
+    await putWaiting(bench, 30, 0);
+    await putWaiting(bench, 12, 0, { client: "shop" });
+    const at = bench.now();
+    await bench.sweep();
+    expect(await counted()).toEqual({ calls: 42, at });
+    await putWaiting(bench, 5, 0);
+    bench.advance(6 * minute);
+    await bench.sweep();
+    expect(await counted()).toEqual({ calls: 42, at });
+    bench.advance(60 * minute);
+    const later = bench.now();
+    await bench.sweep();
+    expect(await counted()).toEqual({ calls: 47, at: later });
+  });
+
+  it("counts them every five minutes where more wait than views count", async () => {
+    const bench = createDialerBench({ startAt });
+    await bench.sweep();
+    const upkeep = await documentOf(bench, "upkeep", "upkeep");
+    if (upkeep === undefined) throw new Error("nothing was visited");
+    const value = { ...upkeep.value, waiting: { calls: 50_001, at: bench.now() } };
+    const next = { ...upkeep, version: "many", value };
+    await bench.documents.write([{ next, seen: upkeep.version }]);
+    await putWaiting(bench, 3, 0);
+    bench.advance(6 * minute);
+    await bench.sweep();
+    expect((await documentOf(bench, "upkeep", "upkeep"))?.value.waiting?.calls).toBe(3);
+  });
+
   it("removes the document of a backlog that is empty and was not used for two hours", async () => {
     const bench = createDialerBench({ startAt });
     const [call] = await putWaiting(bench, 1, 0);

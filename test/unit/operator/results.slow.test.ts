@@ -90,6 +90,25 @@ it("have ends by five minutes within three hours, by the hour else, none before 
   ]);
 });
 
+it("count a call once, by the result that replaced an earlier one, also in another hour", async () => {
+  const { ask, documents } = createBench();
+  const hour = { retentionMs: 99 * hourMs, known: new Map(), agents: { a: {} } };
+  for (const [hours, counters] of [
+    [3, { "@0 unknown": 2, "@1 unknown": 1 }],
+    [1, { "@0 unknown": -2, "@0 completed": 2 }],
+  ] as const) {
+    const at = now - hours * hourMs;
+    await addUsage([{ of: { client: "crm", agentId: "a" }, counters }], { at, ...hour }, documents);
+  }
+  const { ends } = await ask("");
+  expect(ends.map(({ at, outcome, count }) => `${at.slice(11, 16)} ${outcome} ${count}`)).toEqual([
+    "09:00 unknown 1",
+    "11:00 completed 2",
+  ]);
+  const { ends: late } = await ask(`from=${new Date(now - hourMs).toISOString()}`);
+  expect(late.map(({ outcome, count }) => [outcome, count])).toEqual([["completed", 2]]);
+});
+
 it("are of 31 days at most, and never negative", async () => {
   const { app, ask, documents } = createBench();
   const headers = { authorization: `Bearer ${tokens.operator}` };

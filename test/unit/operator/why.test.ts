@@ -1,9 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CallsPage } from "#functions/operator/calls.ts";
+import type { CampaignDetail } from "#functions/operator/campaigns.ts";
 import type { Backlogs } from "#functions/operator/backlogs.ts";
 import type { RequestDetail } from "#functions/operator/requests.ts";
 import type { HolderView, Why } from "#functions/operator/why.ts";
 import { findText, sayHolder } from "#shared/rules/texts.ts";
+import { upkeepKey } from "#shared/policy/controls.ts";
 import { pause } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
@@ -26,6 +29,7 @@ const situations = fc.record({
     fc.record({
       agent: fc.constantFrom(...agentNames),
       calls: fc.integer({ min: 1, max: 12 }),
+      campaign: fc.constantFrom("spring", "autumn"),
       isLater: fc.boolean(),
     }),
     { minLength: 1, maxLength: 4 },
@@ -52,8 +56,11 @@ async function bringAbout({ limits, hours, requests, paused, seconds }: Situatio
     },
     startAt,
   );
-  for (const [index, { agent, calls, isLater }] of requests.entries()) {
-    const headers = isLater ? { "call-not-before": "2026-06-01T12:00:00Z" } : {};
+  for (const [index, { agent, calls, campaign, isLater }] of requests.entries()) {
+    const headers = {
+      "call-campaign": campaign,
+      ...(isLater && { "call-not-before": "2026-06-01T12:00:00Z" }),
+    };
     const own = callsOf((index + 1) * 20).slice(index * 20, index * 20 + calls);
     const posted = own.map((call) => ({ ...call, agent_id: agent }));
     expect((await bench.post(posted, tokens.crm, headers)).status).toBe(201);
@@ -100,13 +107,20 @@ async function askEverywhere(bench: ForecastBench) {
     })),
   );
   const calls = await Promise.all(rows.map(({ id }) => why({ call_id: id })));
-  return { why, all, backlogs, requests, calls, rows };
+  const campaigns = await Promise.all(
+    [...new Set(rows.flatMap((row) => row.campaign ?? []))].map(async (campaign) => ({
+      own: await why({ campaign, client: "crm" }),
+      view: await bench.operator<CampaignDetail>(`/campaign?name=${campaign}&client=crm`),
+    })),
+  );
+  const listed = await bench.operator<CallsPage>("/calls?state=WAITING&held_now=true&limit=200");
+  return { why, all, backlogs, requests, calls, campaigns, listed, rows };
 }
 
 describe("why calls wait", () => {
   it("has one answer, whether a call, a backlog, a request or an account is asked about", async () => {
     const property = async (situation: Situation) => {
-      const { why, all, backlogs, requests, calls, rows } = await askEverywhere(
+      const { why, all, backlogs, requests, calls, campaigns, listed, rows } = await askEverywhere(
         await bringAbout(situation),
       );
       expect(all.calls).toBe(rows.length);
@@ -119,7 +133,19 @@ describe("why calls wait", () => {
         const own = await why({ client, agent_id });
         expect(sentences(holders ?? [])).toEqual(sentences(own.holders));
       }
-      for (const { own, view } of requests) {
+      // The list of calls says of each what the view of the call says.
+      const inList = listed.calls.map(({ held_now: held }) =>
+        held ? [{ ...held, calls: 1, is_exact: true }] : [],
+      );
+      expect(sumOf(inList)).toEqual(whole);
+      expect(sumOf(campaigns.map(({ own }) => own.holders))).toEqual(whole);
+      for (const { name, account, holders } of all.accounts)
+        for (const asked of [name, account])
+          expect(sentences((await why({ account: asked })).holders)).toEqual(sentences(holders));
+      for (const { own, view } of [
+        ...requests,
+        ...campaigns.map((one) => ({ own: one.own, view: one.view.progress })),
+      ]) {
         const beside = own.holders.filter(({ reason }) => findText(reason)?.isTurn !== true);
         expect(sentences(view.blocked_by)).toEqual(sentences(beside));
         expect(view.expected_end_at).toBe(own.expected_end_at);
@@ -155,6 +181,34 @@ describe("why calls wait", () => {
     expect(soon.own).toBeLessThan(soon.all);
     expect(why.end_waits_for).toMatchObject([{ reason: "pace" }]);
     expect(Date.parse(why.expected_end_at ?? "")).toBeGreaterThan(Date.parse(startAt) + 3_600_000);
+  });
+
+  it("tells about how many wait where there are more than it counts, and as of when", async () => {
+    const bench = createForecastBench({}, startAt);
+    const { dialer } = bench;
+    await bench.post(callsOf(3), tokens.crm);
+    await dialer.deliver();
+    await dialer.sweep();
+    expect(await bench.operator<Why>("/why")).toMatchObject({ is_whole: true, about: null });
+    // A thousand backlogs are listed, and there may be more.
+    const usedAt = dialer.now();
+    const backlogs = Array.from({ length: 1000 }, (_, index) => {
+      const agentId = `agent_${index}`;
+      const key = JSON.stringify(["crm", agentId]);
+      const value = { client: "crm", mode: "live", agentId, usedAt, answers: null } as const;
+      return { kind: "backlog", key, version: "1", value, expiresAt: null } as const;
+    });
+    await dialer.documents.write(backlogs.map((next) => ({ next, seen: null })));
+    const upkeep = (await dialer.documents.read([upkeepKey])).get("upkeep", upkeepKey.key);
+    if (upkeep === undefined) throw new Error("there was no upkeep");
+    const value = { ...upkeep.value, waiting: { calls: 62_300, at: dialer.now() } };
+    const next = { ...upkeep, version: "2", value };
+    await dialer.documents.write([{ next, seen: upkeep.version }]);
+    dialer.advance(40_000);
+    const all = await bench.operator<Why>("/why");
+    expect(all.is_whole).toBe(false);
+    expect(all.about).toEqual({ calls: 62_300, at: new Date(usedAt).toISOString() });
+    expect((await bench.operator<Why>("/why?client=crm")).about).toBeNull();
   });
 
   it("is empty for a call that does not wait, and for a campaign that nobody has", async () => {

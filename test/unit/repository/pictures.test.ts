@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
-  colorSchemes,
   describePictures,
   pictureFile,
+  picturesOf,
   readManifest,
   root,
 } from "#test/pictures/manifest.ts";
 import { shots } from "#test/pictures/shots.ts";
 
-const names = shots.flatMap(({ name }) => colorSchemes.map((scheme) => `${name}-${scheme}`));
+const names = shots.flatMap(({ name }) => picturesOf(name));
 
 describe("a picture of the operator's page", () => {
   it.each(names)("is of the page as it is: %s", async (name) => {
@@ -25,8 +25,8 @@ describe("a picture of the operator's page", () => {
   });
 
   it.each(names)("is shown in README.md or docs: %s", async (name) => {
-    const pages = ["README.md", "docs/operators.md", "docs/quickstart.md"];
+    const pages = ["README.md", "docs/operators.md", "docs/pictures/README.md"];
     const texts = await Promise.all(pages.map((page) => readFile(join(root, page), "utf8")));
-    expect(texts.join("\n")).toContain(`pictures/${name}.png`);
+    expect(texts.join("\n")).toContain(`${name}.webp`);
   });
 });
