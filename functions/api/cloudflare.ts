@@ -24,7 +24,7 @@ import {
 } from "#shared/cloudflare/environment.ts";
 import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
-import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
+import { storeDeadLetters } from "./actions/store-dead-letters.ts";
 import { laterParts } from "./parts.ts";
 
 export interface ApiWorkerEnv extends WorkerEnv {
@@ -89,6 +89,6 @@ export default {
       envelope: String(message.body),
     }));
     const deps = { deadLetters: createR2DeadLetters(ENVELOPES), log };
-    answerBatch(messages, await asInvocation(() => keepDeadLetters(queue, letters, deps)));
+    answerBatch(messages, await asInvocation(() => storeDeadLetters(queue, letters, deps)));
   },
 } satisfies ExportedHandler<ApiWorkerEnv>;

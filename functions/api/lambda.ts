@@ -22,7 +22,7 @@ import {
   readTokens,
 } from "#shared/settings/settings.ts";
 import { createApp } from "./app.ts";
-import { keepDeadLetters } from "./actions/keep-dead-letters.ts";
+import { storeDeadLetters } from "./actions/store-dead-letters.ts";
 import { adaptEvent } from "./lambda-event.ts";
 import { laterParts } from "./parts.ts";
 import { dayMs } from "#shared/lib/units.ts";
@@ -109,7 +109,7 @@ async function keep({ Records }: SQSEvent): Promise<SQSBatchResponse> {
   }));
   const deadLetters = await createDeadLetters();
   const queue = Records[0]?.eventSourceARN ?? "";
-  const answers = await keepDeadLetters(queue, letters, { deadLetters, log });
+  const answers = await storeDeadLetters(queue, letters, { deadLetters, log });
   const again = Records.filter((_, index) => answers[index] !== "ack");
   return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }

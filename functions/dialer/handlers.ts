@@ -1,6 +1,7 @@
 import type { Settings } from "#shared/settings/settings.ts";
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
+import { withOutbox, withPortLimits } from "./runtime/time-limits.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
 import { retryLater } from "./runtime/retry-later.ts";
 
@@ -33,12 +34,13 @@ const background = () => import("./background.ts");
 /** Connects the core to its dependencies. With wrong settings nobody is dialed, and every message is retried. */
 export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers {
   if ("problem" in settings) return unconfigured(settings.problem, others);
-  const deps = { ...others, settings: settings.value };
+  const limited = withPortLimits({ ...others, settings: settings.value });
+  const deps = withOutbox(limited);
   return {
     messages: (delivered, deadline) => consumeCalls(delivered, deps, deadline),
     async events(delivered, deadline) {
       const { consumeEvents } = await background();
-      return consumeEvents(delivered, deps, deadline);
+      return consumeEvents(delivered, limited, deadline);
     },
     async dispatch(deadline) {
       const { dispatch } = await background();

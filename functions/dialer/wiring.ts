@@ -3,9 +3,9 @@ import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createProviders } from "#shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
-import { isOwnReceiver } from "#shared/dial-plan/receivers.ts";
+import { isClientReceiver } from "#shared/dial-plan/receivers.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
-import { createPostOwnEvent } from "./runtime/post-own-event.ts";
+import { createPostToClientReceiver } from "./runtime/post-to-client-receiver.ts";
 
 /** Interval between sweeps: 60 s by both platforms' schedules. A local run sets a shorter SWEEP_SECONDS. */
 export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
@@ -15,7 +15,7 @@ export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
 export function createDialerMemory(): DialerMemory {
   return {
     ledger: { backlogsUsedAt: new Map(), roundTripsMs: [] },
-    breakers: { changed: 0, countedNumbers: new Map(), agentsNotedAt: new Map() },
+    breakers: { changed: 0, countedNumbers: new Map(), agentsRecordedAt: new Map() },
     answerTimes: new Map(),
     epoch: {
       seen: undefined,
@@ -29,7 +29,7 @@ export function createDialerMemory(): DialerMemory {
     documents: { unreadableSaidOf: new Set(), hasClientEntries: false },
     usage: new Map(),
     rounds: new Map(),
-    ownReceivers: new Map(),
+    knownReceivers: new Map(),
   };
 }
 
@@ -43,12 +43,12 @@ export function connect(
   plan: DialPlan,
 ): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck"> {
   const postEvent = createPostEvent(plan, ports);
-  const postOwnEvent = createPostOwnEvent(ports);
+  const postToClientReceiver = createPostToClientReceiver(ports);
   return {
     providerOf: createProviders(ports, Object.values(plan.agents)),
     postEvent: (receiver, event) =>
-      isOwnReceiver(receiver)
-        ? postOwnEvent({ ...receiver.own, url: receiver.url }, event)
+      isClientReceiver(receiver)
+        ? postToClientReceiver({ ...receiver.own, url: receiver.url }, event)
         : postEvent(receiver, event),
     ...(plan.checks === undefined ? {} : { askCheck: createAskCheck(plan, ports) }),
   };

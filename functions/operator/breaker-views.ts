@@ -54,7 +54,7 @@ export async function listBreakerViews(
   const current = breakers.filter(({ value }) => value.state !== "closed");
   if (current.length === 0) return [];
   const keys = current.flatMap(({ key }) => [key, `${key} ${refusals}`]);
-  const counted = await documents.read(keys.map((key) => ({ kind: "failures", key }) as const));
+  const counted = await documents.read(keys.map((key) => ({ kind: "counters", key }) as const));
   return current.flatMap(({ key, value }): BreakerView[] => {
     const { state, cause, code, openedAt, probeAt } = value;
     const kind = breakerKinds.find((one) => key.startsWith(`${one}:`));
@@ -71,8 +71,8 @@ export async function listBreakerViews(
         opened_at: toIsoTime(openedAt),
         probe_at: toIsoTime(probeAt),
         failures:
-          failuresView(counted.get("failures", key)?.value) ??
-          refusalsView(counted.get("failures", `${key} ${refusals}`)?.value, value),
+          failuresView(counted.get("counters", key)?.value) ??
+          refusalsView(counted.get("counters", `${key} ${refusals}`)?.value, value),
       },
     ];
   });
@@ -88,13 +88,13 @@ function namesIn(kind: BreakerKind, name: string) {
 }
 
 /** Returns a breaker's numbers of failed requests; null after a reset. Accounts count only those in a row. */
-function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"failures"> = {}) {
+function failuresView({ unreachable = 0, inRow = 0 }: ValueOf<"counters"> = {}) {
   return inRow === 0 ? null : { unreachable: Math.max(unreachable, inRow), in_row: inRow };
 }
 
 /** Returns a backlog's refusals. The breaker itself counts those by its code for as long as it is open. */
 function refusalsView(
-  counters: ValueOf<"failures"> | undefined,
+  counters: ValueOf<"counters"> | undefined,
   { code, refused = 0 }: Pick<ValueOf<"breaker">, "code" | "refused">,
 ) {
   if (counters === undefined && refused === 0) return null;

@@ -191,7 +191,7 @@ async function act(
   const isOpen = (row: CallRow) =>
     fitsFilter(row, meant) && (action !== "redial" || row.request !== null);
   const open = rows.filter(isOpen);
-  const target = `bulk ${bulk}: ${wordsOf(filter)}`;
+  const target = `bulk ${bulk}: ${textsOf(filter)}`;
   const name = `bulk_${action}`;
   if (open.length > 0) await recordAction(c, { action: name, target, count: open.length }, deps);
   const actionOf = (): OperatorAction =>
@@ -255,10 +255,10 @@ async function areSent(
 }
 
 /** Describes a filter for the audit log: `state NEEDS_REVIEW, agent_id agent_1`. */
-function wordsOf(filter: CallFilter): string {
-  const words = Object.entries(filter).flatMap(([name, value]) => {
+function textsOf(filter: CallFilter): string {
+  const texts = Object.entries(filter).flatMap(([name, value]) => {
     if (value === undefined) return [];
     return `${name} ${typeof value === "number" ? toIsoTime(value) : value}`;
   });
-  return words.join(", ");
+  return texts.join(", ");
 }

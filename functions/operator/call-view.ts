@@ -14,7 +14,7 @@ export const callViewSchema = z
     state,
     reason: z.string(),
     agent_id: z.string(),
-    provider: z.nullable(z.string()),
+    account: z.nullable(z.string()),
     request_id: z.string(),
     client: z.string(),
     number_tail: z.string(),
@@ -56,7 +56,7 @@ export type CallView = z.infer<typeof callViewSchema>;
 export const callDetailSchema = z
   .strictObject({
     ...callViewSchema.shape,
-    provider_type: z
+    provider: z
       .nullable(z.string())
       .check(z.describe("Kind of the account's provider, such as `twilio`")),
     claimed_at: z.nullable(time).check(z.describe("When it was last dialed or about to be")),
@@ -100,7 +100,7 @@ export function toCallView(row: CallRow): CallView {
     state: row.state,
     reason: row.reason,
     agent_id: row.agentId,
-    provider: row.route?.account ?? null,
+    account: row.route?.account ?? null,
     request_id: requestIdOf(row.id),
     client: row.client,
     number_tail: row.numberTail,
@@ -149,7 +149,7 @@ export function toCallDetail(row: CallRow): CallDetail {
   } as const;
   return {
     ...toCallView(row),
-    provider_type: row.route?.type ?? null,
+    provider: row.route?.provider ?? null,
     claimed_at: toIsoTime(row.claimedAt),
     unknown_since: toIsoTime(row.unknownSince),
     lookup_misses: row.misses,

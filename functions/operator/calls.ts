@@ -59,7 +59,7 @@ export const filterShape = {
   state: z.optional(state),
   request_id: z.optional(requestId),
   ...requestNames,
-  provider: z.optional(anyName),
+  account: z.optional(anyName),
   reason: z.optional(anyName),
   provider_call_id: z.optional(anyName),
   from: z.optional(instant).check(z.describe("Accepted then or later")),
@@ -135,14 +135,14 @@ export function findList(
 
 /** True if a row fits all fields of a filter. */
 export function fitsFilter(row: CallRow, filter: CallFilter): boolean {
-  const { request_id, provider, reason, provider_call_id, from = 0, until = Infinity } = filter;
+  const { request_id, account, reason, provider_call_id, from = 0, until = Infinity } = filter;
   return (
     row.acceptedAt >= from &&
     row.acceptedAt < until &&
     (filter.state === undefined || row.state === filter.state) &&
     (request_id === undefined || requestIdOf(row.id) === request_id) &&
     hasNames(row, filter) &&
-    (provider === undefined || row.route?.account === provider) &&
+    (account === undefined || row.route?.account === account) &&
     (reason === undefined || row.reason === reason) &&
     (provider_call_id === undefined || row.providerCallId === provider_call_id)
   );

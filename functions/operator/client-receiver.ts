@@ -1,5 +1,5 @@
-import { answerNoneAllowed } from "../api/requests/own-receivers.ts";
-import { keepReceiver, putReceiverAnswer, receiverBody } from "../api/requests/receivers.ts";
+import { answerNoneAllowed } from "../api/requests/client-receivers.ts";
+import { storeReceiver, putReceiverAnswer, receiverBody } from "../api/requests/receivers.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { requireClient } from "./clients.ts";
@@ -26,7 +26,7 @@ const putClientReceiver = declareRoute({
     if (deps.plan.clientReceivers === false) return answerNoneAllowed(c);
     const of = await requireClient(c, deps);
     if (of instanceof Response) return of;
-    return keepReceiver(c, { client: of.name, name, body, action: "put_client_receiver" }, deps);
+    return storeReceiver(c, { client: of.name, name, body, action: "put_client_receiver" }, deps);
   },
 });
 

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { guardLimits } from "#shared/dial-plan/guards.ts";
 import * as z from "#shared/lib/zod.ts";
-import { clientKeyOf, type KeptClient } from "#shared/policy/kept-tokens.ts";
+import { clientKeyOf, type StoredClient } from "#shared/policy/stored-tokens.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
@@ -90,9 +90,9 @@ const putClient = declareRoute({
     if (name === undefined) return noSuchClient(c);
     const restored = await refuseWhileRestored(c, deps);
     if (restored !== undefined) return restored;
-    const kept = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
+    const limits = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
     const current = await findClient(name, deps);
-    const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: kept });
+    const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: limits });
     const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
     if (refused !== undefined) return refused;
     // A client that gets less, or is left as it is, is changed whatever was written before.
@@ -101,18 +101,18 @@ const putClient = declareRoute({
     if (above !== undefined) return above;
     const target = `client ${name}`;
     await recordAction(c, { action: "put_client", target, exposes: { agents } }, deps);
-    const change = (stored: KeptClient | undefined) => {
+    const change = (stored: StoredClient | undefined) => {
       const known = stored?.isRemoved === false ? stored : undefined;
       return {
         ...stampOf(c, stored, deps),
         agents,
-        quota: kept,
+        quota: limits,
         generation: known?.generation ?? deps.random.version(),
         createdAt: known?.createdAt ?? deps.clock.now(),
         isRemoved: false,
       };
     };
-    const { before, after } = await keepClient(name, { change, expiresAt: null }, deps);
+    const { before, after } = await storeClient(name, { change, expiresAt: null }, deps);
     return { ...toClientView(name, after), is_new: before?.isRemoved !== false };
   },
 });
@@ -134,10 +134,10 @@ const removeClient = declareRoute({
     if ((await findClient(name, deps)) === undefined)
       return (await refuseWhileRestored(c, deps)) ?? noSuchClient(c);
     await recordAction(c, { action: "remove_client", target: `client ${name}` }, deps);
-    const change = (current: KeptClient | undefined) =>
+    const change = (current: StoredClient | undefined) =>
       current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
     const expiresAt = deps.clock.now() + deps.retentionMs;
-    await keepClient(name, { change, expiresAt }, deps);
+    await storeClient(name, { change, expiresAt }, deps);
     return { name };
   },
 });
@@ -163,29 +163,32 @@ export async function refuseWhileRestored(
 export async function requireClient(
   c: Context<ApiEnv>,
   deps: RouteDeps,
-): Promise<{ name: string; client: KeptClient } | Response> {
+): Promise<{ name: string; client: StoredClient } | Response> {
   const name = nameIn(c);
   const client = name === undefined ? undefined : await findClient(name, deps);
   if (name === undefined || client?.isRemoved !== false) return noSuchClient(c);
   return { name, client };
 }
 
-async function findClient(name: string, { documents }: RouteDeps): Promise<KeptClient | undefined> {
+async function findClient(
+  name: string,
+  { documents }: RouteDeps,
+): Promise<StoredClient | undefined> {
   return (await documents.read([clientKeyOf(name)])).get("client", name)?.value;
 }
 
 /** Writes a client, and then appends it to the journal. */
-async function keepClient(
+async function storeClient(
   name: string,
   {
     change,
     expiresAt,
   }: {
-    change(current: KeptClient | undefined): KeptClient | undefined;
+    change(current: StoredClient | undefined): StoredClient | undefined;
     expiresAt: number | null;
   },
   deps: RouteDeps,
-): Promise<{ before: KeptClient | undefined; after: KeptClient }> {
+): Promise<{ before: StoredClient | undefined; after: StoredClient }> {
   const { before, after } = await changeDocument(
     {
       name: clientKeyOf(name),
@@ -204,9 +207,9 @@ async function keepClient(
 /** Returns who changes a client and when, later than each change before. */
 function stampOf(
   c: Context<ApiEnv>,
-  current: KeptClient | undefined,
+  current: StoredClient | undefined,
   { clock }: RouteDeps,
-): Pick<KeptClient, "changedAt" | "by"> {
+): Pick<StoredClient, "changedAt" | "by"> {
   const changedAt = Math.max(clock.now(), (current?.changedAt ?? 0) + 1);
   return { changedAt, by: c.get("caller").tokenId };
 }
@@ -224,7 +227,7 @@ function noSuchClient(c: Context<ApiEnv>): Response {
 
 function toClientView(
   name: string,
-  { agents, quota, createdAt, changedAt, by }: KeptClient,
+  { agents, quota, createdAt, changedAt, by }: StoredClient,
 ): z.infer<typeof clientViewSchema> {
   return {
     name,

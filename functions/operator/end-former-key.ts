@@ -1,5 +1,5 @@
 import { doNotCallListKey, findCurrentSince } from "#shared/policy/controls.ts";
-import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/kept-tokens.ts";
+import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "#shared/telephony/phone-number.ts";

@@ -12,7 +12,7 @@ import { time, toIsoTime } from "../api/http/fields.ts";
 import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
 import { numbersBlamed } from "#shared/policy/breakers.ts";
-import { causeWords, codeMeaning, reviewWords, type Words, wordsOf } from "./need-words.ts";
+import { causeTexts, codeMeaning, reviewTexts, type Texts, textsOf } from "./need-texts.ts";
 import { callerIdsKeyOf, isPoolResting } from "#shared/rules/caller-ids.ts";
 
 /** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
@@ -95,15 +95,15 @@ export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]
   pools: findPools,
 };
 
-function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, words: Words): Found {
+function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, texts: Texts): Found {
   const unknown = { account: null, clients: [], calls: null, calls_max: null };
   return {
     ...unknown,
     since: null,
     code: null,
     resume: null,
-    means: words.means,
-    fix: words.fix,
+    means: texts.means,
+    fix: texts.fix,
     ...of,
   };
 }
@@ -127,7 +127,7 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
     .filter(({ cause }) => !throttles.has(cause))
     .map((view) => {
       const { key, kind, name, client, cause, code, opened_at } = view;
-      const { means, fix } = cause === "calls_refused" ? refusedWords(view) : causeWords[cause];
+      const { means, fix } = cause === "calls_refused" ? refusedTexts(view) : causeTexts[cause];
       const meaning = codeMeaning(code);
       const what = kind === "backlog" ? `client and agent ${name}` : `${kind} ${name}`;
       return need(
@@ -148,8 +148,8 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
 }
 
 /** Says how many calls were refused, and how those that ended by it are made once more. */
-function refusedWords({ code, failures, client = "", agent_id = "" }: BreakerView): Words {
-  const { means, fix } = causeWords.calls_refused;
+function refusedTexts({ code, failures, client = "", agent_id = "" }: BreakerView): Texts {
+  const { means, fix } = causeTexts.calls_refused;
   const refusals = failures !== null && "refusals" in failures ? failures.refusals : {};
   const all = Object.values(refusals).reduce((sum, one) => sum + one, 0);
   const count = refusals[code] ?? all;
@@ -174,14 +174,14 @@ async function findPauses(deps: RouteDeps): Promise<Found[]> {
         resume: { [kind === "agent" ? "agent_id" : kind]: name },
         holder: `paused ${kind} ${name}`,
       },
-      by === "system" ? wordsOf.systemPause : pauseWords({ reason, until }),
+      by === "system" ? textsOf.systemPause : pauseTexts({ reason, until }),
     );
   });
 }
 
 /** Describes an operator's pause, with the operator's reason and its end. */
-function pauseWords({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until">): Words {
-  const { means, fix } = wordsOf.pause;
+function pauseTexts({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until">): Texts {
+  const { means, fix } = textsOf.pause;
   const why = reason === undefined ? "" : ` The reason: ${reason}.`;
   const end = until === undefined ? "" : ` It ends by itself at ${toIsoTime(until)}.`;
   return { means: means + why + end, fix };
@@ -209,7 +209,7 @@ async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
         since: toIsoTime(Math.min(...own.map(({ updatedAt }) => updatedAt))),
         code: one.reason,
       },
-      reviewWords(one.reason),
+      reviewTexts(one.reason),
     );
   });
 }
@@ -230,7 +230,7 @@ async function findExhausted(deps: RouteDeps): Promise<Found[]> {
           calls,
           calls_max: calls >= 100 ? calls : null,
         },
-        wordsOf.events,
+        textsOf.events,
       ),
     );
 }
@@ -243,7 +243,7 @@ async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
   return [
     need(
       { id: "dead_letters", kind: "dead_letters", what, since: toIsoTime(since) },
-      wordsOf.deadLetters,
+      textsOf.deadLetters,
     ),
   ];
 }
@@ -262,11 +262,11 @@ async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]
       what: "ledger",
       since,
     } as const;
-    const words = restore.state === "confirmed" ? wordsOf.recovering : wordsOf.restored;
-    found.push(need({ ...of, holder: "restored " }, words));
+    const texts = restore.state === "confirmed" ? textsOf.recovering : textsOf.restored;
+    found.push(need({ ...of, holder: "restored " }, texts));
   } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
     const since = toIsoTime(fullRoundAt);
-    found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, wordsOf.halted));
+    found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, textsOf.halted));
   }
   const forecast = size && forecastSize(size);
   if (size !== undefined && forecast !== undefined && forecast.bytes > size.bytesMax * fullShare) {
@@ -276,7 +276,7 @@ async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]
       fullAt === undefined
         ? ""
         : ` It is full on ${toIsoTime(fullAt).slice(0, 10)}, if it grows as in the last day.`;
-    const { means, fix } = wordsOf.full;
+    const { means, fix } = textsOf.full;
     found.push(need({ id: "full", kind: "ledger_full", what }, { means: means + when, fix }));
   }
   return found;
@@ -299,7 +299,7 @@ async function findPools({ plan, documents, clock }: RouteDeps): Promise<Found[]
           account: accountNameOf(route),
           holder: `caller_ids ${route.account}`,
         },
-        wordsOf.pool,
+        textsOf.pool,
       ),
     );
 }

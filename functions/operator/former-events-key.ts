@@ -1,4 +1,4 @@
-import { formerSecretMs } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { RouteDeps } from "../api/http/context.ts";
@@ -8,7 +8,7 @@ const clientsAtOnce = 1_000;
 const namesMax = 10;
 
 /** A client's own receiver; `*` for all of a client, which a later version of this service has written. */
-interface OwnReceiver {
+interface ClientReceiver {
   client: string;
   name: string;
 }
@@ -23,10 +23,10 @@ export async function findFormerSecrets({
   documents,
   eventsKeys,
   clock,
-}: RouteDeps): Promise<OwnReceiver[] | undefined> {
+}: RouteDeps): Promise<ClientReceiver[] | undefined> {
   if (eventsKeys.former === undefined) return undefined;
   const current = nameOfKey(eventsKeys.current);
-  const found: OwnReceiver[] = [];
+  const found: ClientReceiver[] = [];
   for (let after: string | undefined; ;) {
     const page = await documents.list("receivers", { after, limit: clientsAtOnce });
     for (const document of page) {

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { KeptClient } from "#shared/policy/kept-tokens.ts";
+import type { StoredClient } from "#shared/policy/stored-tokens.ts";
 import type { OperatorRole, tokenRights } from "#shared/settings/tokens.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { refuseWithoutRole } from "./roles.ts";
@@ -31,7 +31,7 @@ export function refuseRights(
   return undefined;
 }
 
-type Reach = Pick<KeptClient, "agents" | "quota">;
+type Reach = Pick<StoredClient, "agents" | "quota">;
 
 /** True if a client's tokens may place calls after a change that they may not place before it. */
 export function isWidened(before: Reach, after: Reach): boolean {

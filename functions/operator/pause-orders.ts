@@ -60,7 +60,7 @@ export async function findPauseProblem(
     return { pointer: "/agent_id", detail: "is no agent of the dial plan" };
   }
   const accounts = Object.values(plan.agents).map((route) => route.account);
-  if (account !== undefined && !accounts.includes(account)) {
+  if (account !== undefined && !accounts.some((one) => one === account)) {
     const detail = "is no account that an agent of the dial plan goes through";
     return { pointer: "/account", detail };
   }

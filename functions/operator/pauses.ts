@@ -188,7 +188,7 @@ async function closeBreaker(
     return answerProblem(c, 404, { detail: "There is no breaker of this key." });
   }
   await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
-  const counters = [key, `${key} refusals`].map((one) => ({ kind: "failures", key: one }) as const);
+  const counters = [key, `${key} refusals`].map((one) => ({ kind: "counters", key: one }) as const);
   // Dialers may change both at any time. The breaker is closed even so.
   for (let tried = 0; tried < tries; tried++) {
     if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };

@@ -9,7 +9,7 @@ import * as z from "#shared/lib/zod.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
-import { capsText, destinationsText, hoursText, paceText } from "./plan-words.ts";
+import { capsText, destinationsText, hoursText, paceText } from "./plan-texts.ts";
 import { countEqual } from "./request-progress.ts";
 import { countedKeys, takenUntil } from "#shared/rules/gates.ts";
 import { listKeys } from "#shared/rules/rule.ts";
@@ -21,7 +21,7 @@ const dialingMax = 1_000;
 const agentSchema = z.strictObject({
   agent_id: z.string().check(z.describe("`*` means every agent that the plan does not name")),
   account: z.string().check(z.describe("The account's name in the plan")),
-  type: z.string(),
+  provider: z.string(),
   hours: z.string().check(z.describe("In words")),
   calls: z.nullable(z.string()).check(z.describe("The caps that its hours bring, in words")),
   checks: z.array(z.string()).check(z.describe("The checks that are asked before its calls")),
@@ -29,7 +29,7 @@ const agentSchema = z.strictObject({
 const accountSchema = z.strictObject({
   account: z.string().check(z.describe("The account's name in the plan")),
   name: z.string().check(z.describe("Its own name, such as that of a webhook's host")),
-  type: z.string(),
+  provider: z.string(),
   pace: z.string().check(z.describe("In words")),
   timeout_seconds: z.int(),
   dialing: z.int().check(z.describe(`Requests under way, among ${dialingMax} that were looked at`)),
@@ -78,8 +78,8 @@ const planSchema = z
     review_after_seconds: z.int(),
     retention_days: z.number(),
   })
-  .check(z.meta({ id: "PlanInWords" }));
-export type PlanInWords = z.infer<typeof planSchema>;
+  .check(z.meta({ id: "PlanTexts" }));
+export type PlanTexts = z.infer<typeof planSchema>;
 type AccountInUse = z.infer<typeof accountSchema>;
 
 const showPlan = declareRoute({
@@ -100,12 +100,12 @@ const showPlan = declareRoute({
       dialingNow(ledger),
     ]);
     return {
-      agents: Object.entries(plan.agents).map(([agent_id, { account, type, ...route }]) => {
+      agents: Object.entries(plan.agents).map(([agent_id, { account, provider, ...route }]) => {
         const hours = route.callingHours ?? "default";
         return {
           agent_id,
           account,
-          type,
+          provider,
           hours: hoursText(hours, plan),
           calls: capsText(hours, undefined, plan) ?? null,
           checks: route.checks ?? [],
@@ -155,7 +155,7 @@ function toAccountView(
   return {
     account: route.account,
     name,
-    type: route.type,
+    provider: route.provider,
     pace: paceText(pace && 1_000_000 / pace.intervalUs, pace?.burst ?? 1),
     timeout_seconds: timeoutSeconds,
     dialing: dialing[name] ?? 0,

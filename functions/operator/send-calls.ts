@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { clientOfPath } from "#shared/calls/client-path.ts";
 import { isTestClient, realClientOf, clientNamed } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
-import { clientKeyOf } from "#shared/policy/kept-tokens.ts";
+import { clientKeyOf } from "#shared/policy/stored-tokens.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { acceptCalls } from "../api/calls/create-calls.ts";
@@ -111,8 +111,8 @@ async function findSender(c: Context<ApiEnv>, deps: RouteDeps): Promise<Caller |
   }
   const { mode } = clientNamed(client);
   const name = clientKeyOf(realClientOf({ client, mode }));
-  const kept = (await deps.documents.read([name])).get(name.kind, name.key)?.value;
-  const quota = kept?.isRemoved === false ? (kept.quota ?? undefined) : undefined;
+  const stored = (await deps.documents.read([name])).get(name.kind, name.key)?.value;
+  const quota = stored?.isRemoved === false ? (stored.quota ?? undefined) : undefined;
   const { tokenId } = c.get("caller");
   return { tokenId, client, mode, agents: [...agents], rights: ["call"], quota };
 }

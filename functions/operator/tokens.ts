@@ -4,10 +4,10 @@ import { appendEntry } from "#shared/policy/journal-entries.ts";
 import {
   clientKeyOf,
   isTokenValid,
-  type KeptClient,
-  type KeptToken,
+  type StoredClient,
+  type StoredToken,
   tokenKeyOf,
-} from "#shared/policy/kept-tokens.ts";
+} from "#shared/policy/stored-tokens.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
@@ -123,7 +123,7 @@ const makeToken = declareRoute({
     if (above !== undefined) return above;
     const { id, token, sha256, keyName } = createTokenMaker(hashKeys).make();
     const { agents = ["*"], rights, mode, not_after: notAfter = null } = body;
-    const value: KeptToken = {
+    const value: StoredToken = {
       client: of.name,
       generation: of.client.generation,
       sha256,
@@ -173,7 +173,7 @@ const endToken = declareRoute({
     const now = clock.now();
     const end = { endedAt: now, endedBy: c.get("caller").tokenId };
     const expiresAt = now + retentionMs;
-    const change = (current: KeptToken | undefined) =>
+    const change = (current: StoredToken | undefined) =>
       current && { value: current.endedAt === null ? { ...current, ...end } : current, expiresAt };
     const { after } = await changeDocument({ name, change }, deps);
     if (after === undefined) return noSuchToken(c);
@@ -210,8 +210,8 @@ function noSuchToken(c: Context<ApiEnv>): Response {
 }
 
 interface TokenOf {
-  token: KeptToken;
-  client: KeptClient | undefined;
+  token: StoredToken;
+  client: StoredClient | undefined;
 }
 
 function toTokenView(

@@ -14,7 +14,7 @@ import { declareRoute } from "../api/http/route.ts";
 import { findRequests } from "./campaigns.ts";
 import { toCallNow } from "./held-now.ts";
 import { limitsOf, limitsSchema } from "./limits.ts";
-import { paceText } from "./plan-words.ts";
+import { paceText } from "./plan-texts.ts";
 
 /** Maximum holders, and accounts, of one answer. */
 const holdersMax = 50;

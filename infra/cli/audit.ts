@@ -71,11 +71,11 @@ process.exit(failing === 0 ? 0 : 1);
 /** Asks the registry about the packages of a folder's lock file. Resolves to undefined if it does not answer. */
 async function reportOf(folder: string): Promise<z.infer<typeof reportSchema> | undefined> {
   const printed = await new Promise<string>((done) => {
-    const words = ["audit", "--json", "--package-lock-only", ...registry];
+    const texts = ["audit", "--json", "--package-lock-only", ...registry];
     const cwd = resolve(import.meta.dirname, "../..", folder);
     // The exit code is 1 for any finding.
     const options = { maxBuffer: 64 * 1024 * 1024, cwd, timeout: 120_000 };
-    execFile("npm", words, options, (_error, stdout) => done(stdout));
+    execFile("npm", texts, options, (_error, stdout) => done(stdout));
   });
   return reportSchema.safeParse(parsed(printed)).data;
 }

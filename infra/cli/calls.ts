@@ -17,7 +17,7 @@ import { forecastCommands } from "./calls/forecast-command.ts";
 import { helpOf } from "./calls/help-texts.ts";
 import { listCommands } from "./calls/list-commands.ts";
 import { nearestTo } from "./calls/nearest.ts";
-import { parse, requireWords } from "./calls/options.ts";
+import { parse, requireArgs } from "./calls/options.ts";
 import { requestCommands } from "./calls/request-command.ts";
 import { sendCommands } from "./calls/send-command.ts";
 import { restoreCommands } from "./calls/restore-commands.ts";
@@ -33,7 +33,7 @@ const { version } = packageJson;
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
   list     [--state STATE] [--request ID] [--number +12025550123]
-           [--agent A] [--provider P] [--reason R] [--from TIME] [--until TIME] [--limit N]
+           [--agent A] [--account A] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
   request  ID                                 the progress of a request, until it is finished
   requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   how far requests are
@@ -105,9 +105,9 @@ export const commands: Record<string, Command> = {
 };
 
 /** Runs one command and resolves to its exit code. */
-export async function run(words: string[], terminal: Terminal): Promise<number> {
+export async function run(args: string[], terminal: Terminal): Promise<number> {
   try {
-    const { values, positionals } = parse(words);
+    const { values, positionals } = parse(args);
     const [command = "", ...rest] = positionals;
     if (values.version === true) {
       terminal.print(version);
@@ -127,7 +127,7 @@ export async function run(words: string[], terminal: Terminal): Promise<number> 
       terminal.print(helpOf(command));
       return 0;
     }
-    requireWords(command, rest);
+    requireArgs(command, rest);
     return await perform(rest, values, { ask: createClient(terminal), terminal });
   } catch (error) {
     if (!(error instanceof Failure || error instanceof Refusal)) throw error;

@@ -50,9 +50,9 @@ const optionsOf: Record<string, string[]> = {
 };
 
 /** Runs one command and resolves to its exit code. */
-export async function run(words: string[], surroundings: Surroundings): Promise<number> {
+export async function run(args: string[], surroundings: Surroundings): Promise<number> {
   try {
-    const { values, positionals } = parse(words);
+    const { values, positionals } = parse(args);
     const [command = "", client, ...others] = positionals;
     if (values.help === true || command === "") {
       surroundings.print(usage);
@@ -79,9 +79,9 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
   }
 }
 
-function parse(words: string[]) {
+function parse(args: string[]) {
   try {
-    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+    return parseArgs({ args: args, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new Misuse(error instanceof Error ? error.message : "wrong usage", { cause: error });
   }

@@ -3,12 +3,13 @@
  * it up, and says what each answer means. The account's secrets are read from the environment.
  * `npm run providers -- callback ACCOUNT` prints the address that takes all callbacks of an account.
  */
-import { createRouteTable } from "#shared/dial-plan/route-table.ts";
+import { toAccountName } from "#shared/calls/ids.ts";
+import { createRouteTable, findAccountType } from "#shared/dial-plan/route-table.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { mayBeCalled, findAccountType } from "#shared/dial-plan/dial-plan.ts";
+import { mayBeCalled } from "#shared/dial-plan/dial-plan.ts";
 import { callbackAddress, readPublicUrl } from "#shared/settings/callback-url.ts";
 import { readHashKeys } from "#shared/settings/settings.ts";
 import { isE164 } from "#shared/telephony/phone-number.ts";
@@ -46,9 +47,9 @@ const options = {
 } as const;
 
 /** Runs the command and resolves to its exit code. */
-export async function run(words: string[], surroundings: Surroundings): Promise<number> {
+export async function run(args: string[], surroundings: Surroundings): Promise<number> {
   try {
-    const { values, positionals } = parse(words);
+    const { values, positionals } = parse(args);
     const [command, account, ...others] = positionals;
     if (values.help === true || command === undefined) {
       surroundings.print(usage);
@@ -66,9 +67,9 @@ export async function run(words: string[], surroundings: Surroundings): Promise<
   }
 }
 
-function parse(words: string[]) {
+function parse(args: string[]) {
   try {
-    return parseArgs({ args: words, options, allowPositionals: true, strict: true });
+    return parseArgs({ args: args, options, allowPositionals: true, strict: true });
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : "wrong usage", { cause: error });
   }
@@ -80,7 +81,7 @@ async function printCallbackAddress(
   { environment, print }: Surroundings,
 ): Promise<number> {
   const plan = await readPlan(values.plan, environment);
-  const type = findAccountType(account, plan);
+  const type = findAccountType(toAccountName(account), plan);
   if (type === undefined) throw new Failure(`The dial plan has no account ${account}.`);
   if (type === "webhook") {
     throw new Failure(
@@ -107,7 +108,7 @@ async function check(
 ): Promise<number> {
   const plan = await readPlan(values.plan, surroundings.environment);
   const { agentId, route } = chosenRoute(plan, account, values.agent);
-  if (route.type === "simulator") throw new Failure("The simulator phones nobody.");
+  if (route.provider === "simulator") throw new Failure("The simulator phones nobody.");
   const phoneNumber = values.to;
   if (phoneNumber === undefined) throw new Failure("--to is required: a number of your own.");
   if (!isE164(phoneNumber)) throw new Failure("--to must be an E.164 number such as +12025550123.");
@@ -118,7 +119,7 @@ async function check(
   const callbacks = plan.results && readCallbackSettings(surroundings);
   const shown = maskedNumber(phoneNumber);
   surroundings.print(
-    `This phones ${shown} through ${account} (${route.type}), along the route of ${agentId}.`,
+    `This phones ${shown} through ${account} (${route.provider}), along the route of ${agentId}.`,
   );
   surroundings.print("It really rings, at whatever hour it is there, and may cost money.");
   if (values.yes !== true) {

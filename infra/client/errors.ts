@@ -115,7 +115,7 @@ function toLine({ type, status, detail, errors = [], requestId, isMaybeAccepted 
   const warning = isMaybeAccepted
     ? "; calls may have been accepted: repeat it only under its idempotencyKey"
     : "";
-  return `${type}${answered}: ${toWords(words)}${more}${id}${warning}`.replace(".;", ";");
+  return `${type}${answered}: ${toTexts(words)}${more}${id}${warning}`.replace(".;", ";");
 }
 
 /** The place of a problem: a pointer into the body, a header, or a parameter of the path or query. */
@@ -125,7 +125,7 @@ function placeOf({ pointer, header, parameter }: RequestError): string {
 }
 
 /** One line of bounded length, so that no answer can forge a line of a log. */
-function toWords(text: string): string {
+function toTexts(text: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what must go
   const line = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").trim();
   return line.length > wordsMax ? `${line.slice(0, wordsMax)}…` : line;

@@ -22,8 +22,8 @@ CREATE TABLE calls (
   due_at INTEGER,
   deliver_to TEXT,
   deliver_at INTEGER,
-  own_to TEXT,
-  own_at INTEGER,
+  client_receiver_to TEXT,
+  client_receiver_at INTEGER,
   accepted_at INTEGER NOT NULL,
   -- The rest of the row, and its call's context, packed by shared/ports/packed.ts.
   row BLOB NOT NULL,
@@ -38,7 +38,7 @@ CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
 CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL;
 
 -- Rows with events that are to be told to clients' own receivers. Where there are none there is no entry.
-CREATE INDEX calls_own_events ON calls (own_to, own_at, id) WHERE own_to IS NOT NULL;
+CREATE INDEX calls_client_receiver_events ON calls (client_receiver_to, client_receiver_at, id) WHERE client_receiver_to IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.
 CREATE INDEX calls_number ON calls (number_hash, id);

@@ -1,5 +1,5 @@
 /** Makes the description of the address at which a webhook reports the result of a call (docs/results.md). */
-import { toldSchema } from "#shared/providers/webhook.ts";
+import { reportSchema } from "#shared/providers/webhook.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { requestIdExample } from "./examples.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
@@ -66,7 +66,7 @@ export function callbackOperation(responses: Json): Json {
       required: true,
       content: {
         "application/json": {
-          schema: jsonSchema(toldSchema, "input"),
+          schema: jsonSchema(reportSchema, "input"),
           example: { status: "completed", seconds: 72, human: true },
         },
       },

@@ -11,7 +11,7 @@ import permitAt from "moment-timezone";
 import packed from "moment-timezone/data/packed/latest.json" with { type: "json" };
 import { printHelp } from "../cli/help.ts";
 import { readPrefixes } from "#shared/telephony/zones-of-number.ts";
-import { tellChanges } from "./zones/tell-changes.ts";
+import { reportChanges } from "./zones/report-changes.ts";
 import { readSources } from "./zones/zone-sources.ts";
 import { combine, listCountries, zonesOfCountries } from "./zones/zones-of-prefixes.ts";
 
@@ -206,5 +206,5 @@ at other hours than by the table before.`);
   for (const note of notes) console.log(note);
   const { names } = JSON.parse(files["telephony/time-zones.json"] ?? "");
   const former = readPrefixes(JSON.parse(before));
-  for (const line of tellChanges(former, ofPrefixes, clocksIn(names))) console.log(line);
+  for (const line of reportChanges(former, ofPrefixes, clocksIn(names))) console.log(line);
 }

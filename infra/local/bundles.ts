@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { keepWhileUnchanged } from "./keep-while-unchanged.ts";
+import { cacheWhileUnchanged } from "./cache-while-unchanged.ts";
 import type { Migration } from "./migrations.ts";
 import type { BundledModule, WorkerName } from "../generate/workers.ts";
 
@@ -43,7 +43,7 @@ const made = ["functions/api/generated"];
  */
 export function bundleWorkers(): Promise<BundledWorkers> {
   const kept = join(cache, "workers.json");
-  return keepWhileUnchanged({ root, inputs, made, kept }, async () => {
+  return cacheWhileUnchanged({ root, inputs, made, kept }, async () => {
     const { build } = await import("../generate/build.ts");
     await build();
     const { bundlePump } = await import("./pump-worker.ts");
@@ -64,7 +64,7 @@ export function bundleWorkers(): Promise<BundledWorkers> {
  */
 export async function bundleFunctions(directory: string): Promise<void> {
   const kept = join(cache, "functions.json");
-  const files = await keepWhileUnchanged({ root, inputs, made, kept }, async () => {
+  const files = await cacheWhileUnchanged({ root, inputs, made, kept }, async () => {
     const { bundleForLambda, bundleFunction, functionNames } = await import("../aws/bundle.ts");
     await Promise.all([
       ...functionNames.map((name) => bundleFunction(name, join(directory, name))),

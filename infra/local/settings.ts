@@ -152,8 +152,8 @@ function secretsOf(
   receiverKeys(plan, given);
   checkKeys(plan, given);
   const callbackKeyOf = createCallbackKeys(plan, given, routeKinds);
-  for (const { type, account } of Object.values(plan.agents)) {
-    if (type === "webhook") callbackKeyOf(account);
+  for (const { provider, account } of Object.values(plan.agents)) {
+    if (provider === "webhook") callbackKeyOf(account);
   }
   // A webhook, a receiver or a check on this machine needs no secret, and one that is given signs and verifies.
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);

@@ -76,7 +76,12 @@ export function createDynamoLedger(
       return writeVersioned(items, writes, { now, mayExpire: false });
     },
     due({ of = "calls", backlogs, until, each }) {
-      const index = of === "own-events" ? "ownEvents" : of === "events" ? "events" : "due";
+      const index =
+        of === "client-receiver-events"
+          ? "clientReceiverEvents"
+          : of === "events"
+            ? "events"
+            : "due";
       const { rangeKey } = dynamoTable.indexes[index];
       return allEnded(backlogs, async ({ key, after }): Promise<DuePosition[]> => {
         const range = {

@@ -38,7 +38,7 @@ export function keyOfCall(id: string): ItemKey {
  */
 export function toItem(row: CallRow, endsAt: number): Item {
   const { id, version, state, backlog, dueAt, numberHash } = row;
-  const { deliverTo, deliverAt, ownTo, ownAt } = row;
+  const { deliverTo, deliverAt, clientReceiverTo, clientReceiverAt } = row;
   const { pk, sk } = keyOfCall(id);
   const rest: Record<string, unknown> = toStoredRow(row);
   delete rest["numberHash"];
@@ -81,11 +81,11 @@ export function toItem(row: CallRow, endsAt: number): Item {
     item["deliver"] = text(`${deliverTo}#${shardOf(id, deliverShards)}`);
     item["deliverKey"] = text(dueKeyOf({ dueAt: deliverAt, id }));
   }
-  if (ownTo !== undefined && ownAt !== undefined) {
-    delete rest["ownTo"];
-    delete rest["ownAt"];
-    item["own"] = text(`${ownTo}#${shardOf(id, deliverShards)}`);
-    item["ownKey"] = text(dueKeyOf({ dueAt: ownAt, id }));
+  if (clientReceiverTo !== undefined && clientReceiverAt !== undefined) {
+    delete rest["clientReceiverTo"];
+    delete rest["clientReceiverAt"];
+    item["own"] = text(`${clientReceiverTo}#${shardOf(id, deliverShards)}`);
+    item["ownKey"] = text(dueKeyOf({ dueAt: clientReceiverAt, id }));
   }
   item["row"] = bytes(pack(rest));
   return item;
@@ -110,7 +110,10 @@ export function toRow(item: Item): CallRow | undefined {
   const ownList =
     own === undefined
       ? {}
-      : { ownTo: own.replace(/#\d+$/, ""), ownAt: toPosition(item, "ownKey").dueAt };
+      : {
+          clientReceiverTo: own.replace(/#\d+$/, ""),
+          clientReceiverAt: toPosition(item, "ownKey").dueAt,
+        };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...keys,

@@ -25,7 +25,7 @@ export const dynamoTable = {
      */
     events: { hashKey: "deliver", rangeKey: "deliverKey" },
     /** Calls with pending events of clients' own receivers: `own` is the list, `ownKey` the time and the id. */
-    ownEvents: { hashKey: "own", rangeKey: "ownKey" },
+    clientReceiverEvents: { hashKey: "own", rangeKey: "ownKey" },
     /** All calls to a number. */
     number: { hashKey: "numberHash", rangeKey: "sk" },
     /** Calls in the states that operators look after: state and shard. */

@@ -63,7 +63,7 @@ export const callEventSchema = z.looseObject({
   /** Deliveries to the client's own receivers, by their names. Absent: none of them gets the event. */
   to: z.optional(z.record(z.string(), z.looseObject(deliveryFields))),
   /** True if the dial plan's receiver does not get the event. */
-  ownOnly: z.optional(z.boolean()),
+  clientReceiversOnly: z.optional(z.boolean()),
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 

@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
-import type { Mode } from "./ids.ts";
+import { type AccountName, type Mode, toAccountName } from "./ids.ts";
+import type { ProviderType } from "./provider-types.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import { toCanonical } from "../telephony/renumbered.ts";
 import { timeZoneProblem } from "../telephony/time-zone.ts";
@@ -273,9 +274,9 @@ export interface Call extends CallOrigin {
  */
 export interface Route {
   /** Kind of the provider, such as `twilio`. */
-  type: string;
+  provider: ProviderType;
   /** Name of the account in the dial plan's `providers`. */
-  account: string;
+  account: AccountName;
   callingHours?: string | undefined;
   /** Names of the plan's checks that are asked before a call is dialed. */
   checks?: string[] | undefined;
@@ -304,12 +305,12 @@ export function toSandboxRoute(
 ): Route {
   const { account = "", callingHours } = own ?? {};
   const hours = callingHours === undefined ? {} : { callingHours };
-  return { type: sandboxType, account: `${client}:${account}`, ...hours };
+  return { provider: sandboxType, account: toAccountName(`${client}:${account}`), ...hours };
 }
 
 /** Returns the name of the plan's account that a route's account stands for: of a real route, its own. */
-export function planAccountOf({ account }: Pick<Route, "account">): string {
-  return account.slice(account.lastIndexOf(":") + 1);
+export function planAccountOf({ account }: Pick<Route, "account">): AccountName {
+  return toAccountName(account.slice(account.lastIndexOf(":") + 1));
 }
 
 /**

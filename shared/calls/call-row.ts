@@ -44,7 +44,7 @@ export const testAccounts = "test:*";
  * Names the backlog of an account's placed calls whose results are polled. `provider` is the account's name in the
  * plan, or one of test calls.
  */
-export function resultsBacklogOf({ account }: Pick<Route, "account">): string {
+export function resultsBacklogOf({ account }: { account: string }): string {
   return `results:${isTestClient(account) ? testAccounts : account}`;
 }
 
@@ -153,17 +153,17 @@ export interface CallRow {
   /** The part of the context that the call's events repeat. Null: nothing. */
   echo: Record<string, string> | null;
   /** Entries of the context that only the client's own receivers repeat. Absent: there are none. */
-  ownEcho?: Record<string, string> | undefined;
+  clientReceiverEcho?: Record<string, string> | undefined;
   /** Events of the call for which there was a receiver, oldest first. */
   events: CallEvent[];
   /** Key of the row in the index of events, by receiver (outbox-rows.ts). Null: no event is pending or exhausted. */
   deliverTo: string | null;
   /** Time of the next try to deliver an event; of rows with only exhausted events, time of the last one. */
   deliverAt: number | null;
-  /** Key of the row in the index of own receivers' events (own-events.ts). Absent: no event is pending for them. */
-  ownTo?: string | undefined;
+  /** Key of the row in the index of own receivers' events (client-receiver-events.ts). Absent: no event is pending for them. */
+  clientReceiverTo?: string | undefined;
   /** Time of the next try to deliver an event to an own receiver. */
-  ownAt?: number | undefined;
+  clientReceiverAt?: number | undefined;
   /** Id of the redial that replaces this call. */
   redialedAs: string | null;
   client: string;
@@ -231,7 +231,7 @@ export interface NewCall {
   numberHash: string;
   numberTail: string;
   echo?: CallRow["echo"];
-  ownEcho?: CallRow["ownEcho"];
+  clientReceiverEcho?: CallRow["clientReceiverEcho"];
 }
 
 /** Returns the row of a call before its first change. */

@@ -3,9 +3,17 @@ import { states } from "./states.ts";
 import { enterState, withoutPerson, type Write } from "./transitions.ts";
 
 /** True if an erasure leaves nothing to do for a row. */
-function isErased({ request, numberTail, echo, ownEcho, erasedAt, state }: CallRow): boolean {
+function isErased({
+  request,
+  numberTail,
+  echo,
+  clientReceiverEcho,
+  erasedAt,
+  state,
+}: CallRow): boolean {
   if (states[state].open) return erasedAt !== undefined;
-  const hasNone = request === null && numberTail === "" && echo === null && ownEcho === undefined;
+  const hasNone =
+    request === null && numberTail === "" && echo === null && clientReceiverEcho === undefined;
   return erasedAt !== undefined && hasNone;
 }
 

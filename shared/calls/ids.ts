@@ -1,3 +1,5 @@
+import type * as z from "../lib/zod.ts";
+
 /** Crockford's base32: digits and capitals without I, L, O and U, in the order of their values. */
 const base32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** All pairs of digits in the order of their values. Making an id of pairs takes two thirds of the time. */
@@ -161,4 +163,16 @@ export function realClientOf({ client, mode }: ClientOfMode): string {
 /** Returns a client by its name alone, where no call, row or token has its mode. */
 export function clientNamed(client: string): ClientOfMode {
   return { client, mode: modeOf(client) };
+}
+
+/**
+ * Name of the account of a route: one of the dial plan's `providers`, or that of a test client beside it. No plain string
+ * is one, so that the compiler refuses to compare it with a type of provider.
+ */
+export type AccountName = string & z.core.$brand<"AccountName">;
+
+/** Says that a text names an account, which whoever parses a plan, a row or a request knows. */
+export function toAccountName(name: string): AccountName {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a brand has no other source
+  return name as AccountName;
 }

@@ -23,10 +23,13 @@ export const providerTypes = [
   "webhook",
 ] as const;
 
-/** Names of the kinds that a dial plan may name. */
-export const typeNames: readonly string[] = providerTypes.filter((name) => name !== sandboxType);
+/** A kind of dialing provider. */
+export type ProviderType = (typeof providerTypes)[number];
 
-/** True if a row's route is of a kind that this version knows. */
-export function isRouteType(type: string): boolean {
-  return type === sandboxType || typeNames.includes(type);
+/** Names of the kinds that a dial plan may name. */
+export const plannedTypes = providerTypes.filter((name) => name !== sandboxType);
+
+/** Returns true if a dial plan may name a kind. */
+export function isPlannedType(name: string): name is (typeof plannedTypes)[number] {
+  return plannedTypes.some((type) => type === name);
 }

@@ -82,7 +82,7 @@ export function applyClaim(
   const reason = isResend ? "resent" : "claimed";
   // A resend goes to the account and address of the first request, even if the plan has changed since.
   const along = (isResend ? before.route : null) ?? route;
-  if ((before.mode === "test") !== (along.type === sandboxType)) {
+  if ((before.mode === "test") !== (along.provider === sandboxType)) {
     throw new Error("a test call would leave the sandbox, or a real one enter it");
   }
   const claimed = enterState(before, { state: "DIALING", reason }, { version, at });
@@ -148,7 +148,7 @@ export function applySettlement(
         ? {}
         : { backlog: resultsBacklogOf(row.route), dueAt: pollAt }),
     };
-    return row.tries === undefined ? asked : keepForTries(asked, row.request, at);
+    return row.tries === undefined ? asked : toPlacedWithTries(asked, row.request, at);
   }
   if (row.claims.at(-1) !== claim) return undefined;
   const isUnknown = state === "UNKNOWN" || row.resent;
@@ -159,7 +159,7 @@ export function applySettlement(
 }
 
 /** Keeps a placed call's request for its next try until its result is known, at the latest until the end of all tries. */
-function keepForTries(placed: CallRow, request: CallRow["request"], at: number): CallRow {
+function toPlacedWithTries(placed: CallRow, request: CallRow["request"], at: number): CallRow {
   const { dueAt, tries } = placed;
   if (dueAt === null || tries === undefined || !mayBeTriedAgain(placed, at)) return placed;
   if (placed.erasedAt !== undefined) return placed;
@@ -281,7 +281,7 @@ function releasedOf({ released = [], claims }: CallRow): string[] {
 /** Returns a row without what it holds of a person. Its keyed hash stays: by it the row is found. */
 export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
   const history = withoutEvidence(row.history);
-  const { ownEcho: _, ...kept } = row;
+  const { clientReceiverEcho: _, ...kept } = row;
   return { ...kept, request: null, numberTail: "", echo: null, history, erasedAt };
 }
 

@@ -58,7 +58,7 @@ FROM json_each(?1) AS j`;
 const due = {
   calls: dueIn("backlog", "due_at"),
   events: dueIn("deliver_to", "deliver_at"),
-  "own-events": dueIn("own_to", "own_at"),
+  "client-receiver-events": dueIn("client_receiver_to", "client_receiver_at"),
 };
 
 /**

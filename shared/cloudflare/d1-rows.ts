@@ -13,8 +13,8 @@ const searched = [
   ["dueAt", "due_at"],
   ["deliverTo", "deliver_to"],
   ["deliverAt", "deliver_at"],
-  ["ownTo", "own_to"],
-  ["ownAt", "own_at"],
+  ["clientReceiverTo", "client_receiver_to"],
+  ["clientReceiverAt", "client_receiver_at"],
   ["acceptedAt", "accepted_at"],
 ] as const satisfies [keyof CallRow, string][];
 const columns = searched.map(([, column]) => column);

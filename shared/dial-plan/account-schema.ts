@@ -1,10 +1,10 @@
-import { typeNames } from "../calls/provider-types.ts";
+import { isPlannedType, plannedTypes } from "../calls/provider-types.ts";
 import { timeoutSecondsMax } from "../lib/timing.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 
 /** Names of the kinds of provider, for people. */
-export const typesText = typeNames.join(", ");
+export const typesText = plannedTypes.join(", ");
 
 /** The error of a route or an agent whose account is unknown. */
 export const mustBeAccount = `must be an account of providers, or one of ${typesText}`;
@@ -13,9 +13,7 @@ export const mustBeAccount = `must be an account of providers, or one of ${types
 export const accountSchema = z
   .strictObject({
     /** The kind of provider. Defaults to the account's name. */
-    type: z.optional(
-      z.string().check(z.refine((type) => typeNames.includes(type), `must be one of ${typesText}`)),
-    ),
+    type: z.optional(z.string().check(z.refine(isPlannedType, `must be one of ${typesText}`))),
     /** Base URL of the provider's API for this account, such as that of a region. */
     baseUrl: z.optional(
       httpsUrl.check(

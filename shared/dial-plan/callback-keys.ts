@@ -10,7 +10,7 @@ const secretOfAccount = (account: string) => secretName(account, "SECRET");
 
 /** Returns the names of the secrets of a plan's webhooks. A webhook on this machine may lack its secret. */
 export function callbackSecrets({ agents }: Pick<DialPlan, "agents">): string[] {
-  const webhooks = Object.values(agents).filter(({ type }) => type === "webhook");
+  const webhooks = Object.values(agents).filter(({ provider }) => provider === "webhook");
   return [...new Set(webhooks.map(({ account }) => secretOfAccount(account)))];
 }
 

@@ -61,18 +61,10 @@ export function findPolling(
   route: Route | null,
   { results }: DialPlan,
 ): NonNullable<DialPlan["results"]> | undefined {
-  return results ?? (route?.type === sandboxType ? { waitMinutes: testWaitMinutes } : undefined);
+  return (
+    results ?? (route?.provider === sandboxType ? { waitMinutes: testWaitMinutes } : undefined)
+  );
 }
 
 /** Time for which results of test calls are polled under a plan without `results`. */
 const testWaitMinutes = 240;
-
-/** Returns the type of the account that routes call by this name; undefined if the plan has none. */
-export function findAccountType(
-  account: string,
-  { agents, providers }: DialPlan,
-): string | undefined {
-  const own = Object.hasOwn(providers, account) ? providers[account] : undefined;
-  if (own !== undefined) return own.type ?? account;
-  return Object.values(agents).find((one) => one.account === account)?.type;
-}

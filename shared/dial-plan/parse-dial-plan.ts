@@ -1,5 +1,5 @@
 import type { Route } from "../calls/call-request.ts";
-import { typeNames } from "../calls/provider-types.ts";
+import { isPlannedType } from "../calls/provider-types.ts";
 import { isLoopback } from "../lib/https-url.ts";
 import type * as z from "../lib/zod.ts";
 import { mustBeAccount } from "./account-schema.ts";
@@ -34,7 +34,9 @@ export function parseDialPlan(
     );
     throw new Error(lines.join("\n"));
   }
-  const simulated = Object.entries(read.plan.agents).find(([, { type }]) => type === "simulator");
+  const simulated = Object.entries(read.plan.agents).find(
+    ([, { provider }]) => provider === "simulator",
+  );
   if (simulated !== undefined && ALLOW_SIMULATOR !== "true") {
     throw new Error(
       `dial plan: agents.${simulated[0]}: the simulator dials nobody; it is for npm start alone`,
@@ -49,8 +51,8 @@ export function parseDialPlan(
  * @throws unless every call goes to this machine, as people must have their delays
  */
 function hurryRetries(plan: DialPlan, speed: number): DialPlan {
-  const isLocal = ({ type, url, baseUrl }: Route) =>
-    type === "simulator" || isLoopback(url ?? baseUrl ?? "");
+  const isLocal = ({ provider, url, baseUrl }: Route) =>
+    provider === "simulator" || isLoopback(url ?? baseUrl ?? "");
   if (!(speed >= 1) || !Object.values(plan.agents).every(isLocal)) {
     throw new Error(
       "RETRY_SPEED must be 1 or more, in a plan whose calls go to this machine alone",
@@ -115,7 +117,7 @@ function withRoutes(
       problems.push({ path: ["agents", name, "detectPoints"], message: "is for a split alone" });
     }
     const { type = account, baseUrl, timeoutSeconds } = plan.providers[account] ?? {};
-    if (!typeNames.includes(type)) {
+    if (!isPlannedType(type)) {
       problems.push({ path: ["agents", name, "provider"], message: mustBeAccount });
       continue;
     }
@@ -123,7 +125,10 @@ function withRoutes(
       problems.push({ path: ["agents", name, "account"], message: "must be named provider" });
       continue;
     }
-    const parsed = kinds.parseRoute({ ...fields, account }, { type, baseUrl, timeoutSeconds });
+    const parsed = kinds.parseRoute(
+      { ...fields, account },
+      { provider: type, baseUrl, timeoutSeconds },
+    );
     if ("issues" in parsed) {
       for (const { path, message } of parsed.issues.map(toProblem)) {
         problems.push({ path: ["agents", name, ...path], message });

@@ -1,8 +1,8 @@
 import { costlyServices, hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
-import { parseOwnReceiver } from "../ports/receiver-kinds.ts";
+import { parseClientReceiver } from "../ports/receiver-kinds.ts";
 import { type Route, sandboxType } from "../calls/call-request.ts";
-import { typeNames } from "../calls/provider-types.ts";
+import { isPlannedType } from "../calls/provider-types.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
@@ -172,7 +172,7 @@ export const dialPlanSchema = z
       z.record(realClient, receiverSchema).check(
         z.refine((events) => Object.keys(events).length > 0, "must name a client, or *"),
         z.refine(
-          (events) => Object.keys(events).every((name) => parseOwnReceiver(name) === undefined),
+          (events) => Object.keys(events).every((name) => parseClientReceiver(name) === undefined),
           'names must not begin with "own:"',
         ),
       ),
@@ -212,7 +212,7 @@ export const dialPlanSchema = z
       const isName = (name: string) => isPreset(name) || Object.hasOwn(callingHours, name);
       const presetNames = ["always", ...Object.keys(presets)].join(", ");
       for (const [name, { type }] of Object.entries(providers)) {
-        if (type !== undefined || typeNames.includes(name)) continue;
+        if (type !== undefined || isPlannedType(name)) continue;
         refuse(["providers", name], `needs a type: one of ${typesText}`);
       }
       for (const [name, hours] of Object.entries(callingHours)) {

@@ -5,8 +5,8 @@ import { parseSigningKeys } from "../lib/standard-webhooks.ts";
 import * as z from "../lib/zod.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import {
-  type OwnReceiverKey,
-  ownReceiverName,
+  type ClientReceiverKey,
+  clientReceiverName,
   type StoredReceiver,
 } from "../ports/receiver-kinds.ts";
 
@@ -22,31 +22,31 @@ export const receiverSchema = z.strictObject({
 
 /**
  * A receiver of events. `name`: a client, or `*` for every client without an entry; of a client's own receiver, as
- * `ownReceiverName` makes it.
+ * `clientReceiverName` makes it.
  */
 export type Receiver = z.infer<typeof receiverSchema> & {
   name: string;
   /** Absent: it is one of the dial plan's. */
-  own?: OwnReceiverKey & Pick<StoredReceiver, "secretGeneration" | "rotatedAt" | "createdAt">;
+  own?: ClientReceiverKey & Pick<StoredReceiver, "secretGeneration" | "rotatedAt" | "createdAt">;
 };
 
 /** A receiver that a client has made itself. */
-export type OwnReceiver = Receiver & Required<Pick<Receiver, "own">>;
+export type ClientReceiver = Receiver & Required<Pick<Receiver, "own">>;
 
-export function isOwnReceiver(receiver: Receiver): receiver is OwnReceiver {
+export function isClientReceiver(receiver: Receiver): receiver is ClientReceiver {
   return receiver.own !== undefined;
 }
 
 /** Returns a client's own receivers from their document. */
-export function toOwnReceivers(
+export function toClientReceivers(
   client: string,
   { receivers }: { receivers: Record<string, StoredReceiver> },
-): OwnReceiver[] {
+): ClientReceiver[] {
   return Object.entries(receivers).map(([name, stored]) => {
     const { url, types, echo, requestsPerSecond, secretGeneration, rotatedAt, createdAt } = stored;
     const own = { client, name, secretGeneration, rotatedAt, createdAt };
     return {
-      name: ownReceiverName({ client, name }),
+      name: clientReceiverName({ client, name }),
       url,
       types,
       echo,

@@ -44,7 +44,7 @@ interface PlanOfRetries {
 export function retryProblems(
   { within, after }: RetryRule,
   { expireAfterHours, results }: PlanOfRetries,
-  { route, kinds }: { route: Route; kinds: Pick<RouteKinds, "tellsVoicemail"> },
+  { route, kinds }: { route: Route; kinds: Pick<RouteKinds, "reportsVoicemail"> },
 ): { path: string[]; message: string }[] {
   const problems: { path: string[]; message: string }[] = [];
   if (results === undefined) {
@@ -57,8 +57,8 @@ export function retryProblems(
     problems.push({ path: ["within"], message: "must be at most expireAfterHours" });
   }
   // Every provider reports the other three.
-  if (after.voicemail !== undefined && !kinds.tellsVoicemail(route)) {
-    const message = `is a result that ${route.type} does not report for this route`;
+  if (after.voicemail !== undefined && !kinds.reportsVoicemail(route)) {
+    const message = `is a result that ${route.provider} does not report for this route`;
     problems.push({ path: ["after", "voicemail"], message });
   }
   for (const [status, delayMs] of Object.entries(after)) {

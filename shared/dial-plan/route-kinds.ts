@@ -1,9 +1,10 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
+import type { ProviderType } from "../calls/provider-types.ts";
 import type * as z from "../lib/zod.ts";
 
 /** An account of a dial plan, whose settings a route's schema depends on. */
 interface AccountOfRoute {
-  type: string;
+  provider: ProviderType;
   baseUrl?: string | undefined;
   timeoutSeconds?: number | undefined;
 }
@@ -24,15 +25,15 @@ export interface RouteKinds {
   /** Describes why a call's context could not be carried whole along this route, or undefined. */
   contextProblem(request: CallRequest, route: Route): string | undefined;
   /** True if a result along this route can say that a machine answered. */
-  tellsVoicemail(route: Route): boolean;
+  reportsVoicemail(route: Route): boolean;
   /** True if a route's agent may join late, so that its absence need not be the route's fault. */
   hasLateAgents(route: Route): boolean;
   /** Returns the default time limit for an answer of a route's provider, in seconds. */
-  defaultTimeoutSeconds(route: { type: string }): number;
+  defaultTimeoutSeconds(route: Pick<Route, "provider">): number;
   /** Returns the default calls per second of a route's account; undefined: no rate limit. */
-  defaultCallsPerSecond(route: { type: string }): number | undefined;
+  defaultCallsPerSecond(route: Pick<Route, "provider">): number | undefined;
   /** Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. */
-  callbackHeadersOf(type: string): readonly string[] | undefined;
+  callbackHeadersOf(type: ProviderType): readonly string[] | undefined;
 }
 
 /** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */

@@ -6,10 +6,11 @@ import {
   toSandboxRoute,
 } from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
-import type { ClientOfMode, Mode } from "../calls/ids.ts";
+import type { AccountName, ClientOfMode, Mode } from "../calls/ids.ts";
+import { isPlannedType, type ProviderType } from "../calls/provider-types.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
-import { findAccountType, findAgentRoute } from "./dial-plan.ts";
+import { findAgentRoute } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteKinds } from "./route-kinds.ts";
 
@@ -24,7 +25,7 @@ export interface ResolvedAccount extends Limits {
   /** Name of its documents, slots and dispatches. Each host of a webhook is an account of its own. */
   name: string;
   /** Name in the plan's `providers`. The account of test calls has the settings of the account that they stand for. */
-  planned: string;
+  planned: AccountName;
   mode: Mode;
   timeoutSeconds: number;
   /** Undefined: no rate limit. */
@@ -54,8 +55,8 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
   const sandboxes = new Map<string, Map<Route, Route>>();
 
   function findAccount(route: Route): ResolvedAccount {
-    const { type, account: named, url = "" } = route;
-    const key = `${type} ${named} ${url}`;
+    const { provider, account: named, url = "" } = route;
+    const key = `${provider} ${named} ${url}`;
     const account = accounts.get(key) ?? resolveAccount(route, plan, kinds);
     if (accounts.size >= accountsMax) accounts.clear();
     accounts.set(key, account);
@@ -83,14 +84,14 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
 }
 
 function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): ResolvedAccount {
-  const isTest = route.type === sandboxType;
+  const isTest = route.provider === sandboxType;
   const planned = isTest ? planAccountOf(route) : route.account;
-  const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.type;
+  const type = isTest ? (findAccountType(planned, plan) ?? sandboxType) : route.provider;
   const settings = plan.providers[planned] ?? accountSchema.parse({});
   const {
     type: _,
     baseUrl: __,
-    callsPerSecond = kinds.defaultCallsPerSecond({ type }),
+    callsPerSecond = kinds.defaultCallsPerSecond({ provider: type }),
     burst,
     ...limits
   } = settings;
@@ -99,7 +100,18 @@ function resolveAccount(route: Route, plan: DialPlan, kinds: RouteKinds): Resolv
     name: accountNameOf(route),
     planned,
     mode: isTest ? "test" : "live",
-    timeoutSeconds: settings.timeoutSeconds ?? kinds.defaultTimeoutSeconds({ type }),
+    timeoutSeconds: settings.timeoutSeconds ?? kinds.defaultTimeoutSeconds({ provider: type }),
     pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, burst),
   };
+}
+
+/** Returns the kind of provider of the account that routes call by this name; undefined if the plan has none. */
+export function findAccountType(
+  account: AccountName,
+  { agents, providers }: DialPlan,
+): ProviderType | undefined {
+  const own = Object.hasOwn(providers, account) ? providers[account] : undefined;
+  const type = own?.type ?? account;
+  if (own !== undefined) return isPlannedType(type) ? type : undefined;
+  return Object.values(agents).find((one) => one.account === account)?.provider;
 }

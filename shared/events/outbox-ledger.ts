@@ -1,15 +1,15 @@
 import { unreadable } from "../ports/unreadable.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { pendingOf, withEvents } from "./outbox-rows.ts";
-import { ownNamesOf } from "./own-events.ts";
+import { clientReceiverNamesOf } from "./client-receiver-events.ts";
 import { type ClientOfMode, indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
 import { isLaterTry } from "../calls/chain.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import {
   findReceiver,
-  type OwnReceiver,
+  type ClientReceiver,
   type Receiver,
-  toOwnReceivers,
+  toClientReceivers,
 } from "../dial-plan/receivers.ts";
 import type { Documents } from "../ports/documents.ts";
 import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
@@ -34,7 +34,7 @@ interface OutboxDeps {
   random: { version(): string };
   log: Log;
   /** Clients' own receivers, as this process has read them. */
-  ownReceivers: KnownReceivers;
+  knownReceivers: KnownReceivers;
   /** Has the new events of written rows delivered. Default: `sendDeliverMessages`. */
   deliver?: ((written: readonly WrittenRow[]) => Promise<void>) | undefined;
 }
@@ -59,13 +59,13 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
     ended: (query) => ledger.ended(query),
     purge: (ids) => ledger.purge(ids),
     async write(changes) {
-      await readOwnReceivers(
+      await readClientReceivers(
         changes.map(({ next }) => next),
         deps,
       );
       const receivers = changes.map(({ next }) => ({
         planned: findReceiver(next, plan),
-        own: ownReceiversOf(next, deps),
+        own: clientReceiversOf(next, deps),
       }));
       if (receivers.every(({ planned, own }) => planned === undefined && own.length === 0))
         return ledger.write(changes);
@@ -73,7 +73,7 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
         const { planned, own = [] } = receivers[index] ?? {};
         return { next: withEvents(next, planned, own), seen };
       });
-      await noteRequests(withOutbox, deps);
+      await recordRequests(withOutbox, deps);
       const written = await ledger.write(withOutbox);
       const isNew = ({ next }: Change, index: number) =>
         written[index] === true && next.events !== changes[index]?.next.events;
@@ -86,55 +86,55 @@ export function outboxLedger(ledger: CallLedger, deps: OutboxDeps): CallLedger {
 /** Clients' own receivers as a process has read them, by client. `isUnreadable`: only a later version can read them. */
 export type KnownReceivers = Map<
   string,
-  { readAt: number; own: readonly OwnReceiver[]; isUnreadable?: boolean }
+  { readAt: number; own: readonly ClientReceiver[]; isUnreadable?: boolean }
 >;
 
 /** Time for which a process relies on what it has read of a client's own receivers, and maximum clients that it knows. */
 const knownMs = minuteMs;
 const clientsKnownMax = 2_000;
 
-type OwnDeps = Pick<OutboxDeps, "plan" | "documents" | "clock" | "ownReceivers">;
+type ClientReceiverDeps = Pick<OutboxDeps, "plan" | "documents" | "clock" | "knownReceivers">;
 
 /** Returns the client's own receivers as this process knows them. */
-export function ownReceiversOf(
+export function clientReceiversOf(
   client: ClientOfMode,
-  { plan, ownReceivers }: Pick<OwnDeps, "plan" | "ownReceivers">,
-): readonly OwnReceiver[] {
+  { plan, knownReceivers }: Pick<ClientReceiverDeps, "plan" | "knownReceivers">,
+): readonly ClientReceiver[] {
   if (plan.clientReceivers === false) return [];
-  return ownReceivers.get(realClientOf(client))?.own ?? [];
+  return knownReceivers.get(realClientOf(client))?.own ?? [];
 }
 
 /** Names the documents of own receivers that this process does not know, or has known for a minute. */
 export function unknownReceivers(
   clients: readonly ClientOfMode[],
-  { plan, clock, ownReceivers }: Omit<OwnDeps, "documents">,
+  { plan, clock, knownReceivers }: Omit<ClientReceiverDeps, "documents">,
 ): DocumentKey<"receivers">[] {
   if (plan.clientReceivers === false) return [];
   const now = clock.now();
   const isKnown = (readAt = -Infinity) => readAt <= now && now < readAt + knownMs;
   return [...new Set(clients.map(realClientOf))]
-    .filter((key) => !isKnown(ownReceivers.get(key)?.readAt))
+    .filter((key) => !isKnown(knownReceivers.get(key)?.readAt))
     .map((key) => ({ kind: "receivers", key }));
 }
 
 /** Notes own receivers that were read. What only a later version can read changes nothing. */
-export function noteReceivers(
+export function rememberReceivers(
   keys: readonly DocumentKey<"receivers">[],
   read: DocumentsRead,
-  { clock, ownReceivers }: Pick<OwnDeps, "clock" | "ownReceivers">,
+  { clock, knownReceivers }: Pick<ClientReceiverDeps, "clock" | "knownReceivers">,
 ): void {
   for (const { kind, key } of keys) {
-    const before = ownReceivers.get(key)?.own ?? [];
-    ownReceivers.delete(key);
-    if (ownReceivers.size >= clientsKnownMax)
-      ownReceivers.delete([...ownReceivers.keys()][0] ?? "");
+    const before = knownReceivers.get(key)?.own ?? [];
+    knownReceivers.delete(key);
+    if (knownReceivers.size >= clientsKnownMax)
+      knownReceivers.delete([...knownReceivers.keys()][0] ?? "");
     const readAt = clock.now();
     const value = read.find(kind, key)?.value ?? { receivers: {} };
-    ownReceivers.set(
+    knownReceivers.set(
       key,
       value === unreadable
         ? { readAt, own: before, isUnreadable: true }
-        : { readAt, own: toOwnReceivers(key, value) },
+        : { readAt, own: toClientReceivers(key, value) },
     );
   }
 }
@@ -144,16 +144,16 @@ export function noteReceivers(
  *
  * @throws if they cannot be read, and it has never known them
  */
-export async function readOwnReceivers(
+export async function readClientReceivers(
   clients: readonly ClientOfMode[],
-  deps: OwnDeps,
+  deps: ClientReceiverDeps,
 ): Promise<void> {
   const keys = unknownReceivers(clients, deps);
   if (keys.length === 0) return;
   try {
-    noteReceivers(keys, await deps.documents.read(keys), deps);
+    rememberReceivers(keys, await deps.documents.read(keys), deps);
   } catch (error) {
-    if (!keys.every(({ key }) => deps.ownReceivers.has(key))) throw error;
+    if (!keys.every(({ key }) => deps.knownReceivers.has(key))) throw error;
   }
 }
 
@@ -163,16 +163,16 @@ export async function readOwnReceivers(
  *
  * @throws if the document could not be written. The rows must then not be written
  */
-async function noteRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
+async function recordRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
   const { plan, documents, random } = deps;
   const notes = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);
     const isWanted = (receiver: Receiver | undefined) =>
       receiver?.types.includes("request.finished") === true;
     const isPlans = isFirst && isWanted(findReceiver(next, plan));
-    if (!isFirst || !(isPlans || ownReceiversOf(next, deps).some(isWanted))) return [];
+    if (!isFirst || !(isPlans || clientReceiversOf(next, deps).some(isWanted))) return [];
     const followed = followedRequest(next, plan, random.version());
-    if (!isPlans) followed.value.ownOnly = true;
+    if (!isPlans) followed.value.clientReceiversOnly = true;
     return { next: followed, seen: null };
   });
   // An existing document is from an earlier delivery, and stays.
@@ -210,7 +210,7 @@ export async function sendDeliverMessages(
     return receiver === undefined ? [] : toDeliverMessages(receiver, { calls: ids }, clock.now());
   });
   const toOwn = Map.groupBy(
-    changes.flatMap(({ next }) => ownNamesOf(next)),
+    changes.flatMap(({ next }) => clientReceiverNamesOf(next)),
     ({ to }) => to,
   );
   for (const [receiver, some] of toOwn) {

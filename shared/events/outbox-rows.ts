@@ -1,4 +1,4 @@
-import type { OwnReceiver, Receiver } from "../dial-plan/receivers.ts";
+import type { ClientReceiver, Receiver } from "../dial-plan/receivers.ts";
 import {
   type CallEvent,
   type CallEventType,
@@ -15,7 +15,11 @@ import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { isOfRestore } from "../calls/restore-row.ts";
 import { hasEnded } from "../calls/record-result.ts";
-import { indexOwnEvents, ownDeliveryOf, withOwnDelivery } from "./own-events.ts";
+import {
+  indexClientReceiverEvents,
+  clientReceiverDeliveryOf,
+  withClientReceiverDelivery,
+} from "./client-receiver-events.ts";
 import {
   type ResultView,
   toHeadersView,
@@ -60,7 +64,7 @@ const sequenceAfterRestore = 101;
 export function withEvents(
   row: CallRow,
   receiver: Receiver | undefined,
-  own: readonly OwnReceiver[] = [],
+  own: readonly ClientReceiver[] = [],
 ): CallRow {
   if (receiver === undefined && own.length === 0) return row;
   let { events } = row;
@@ -68,25 +72,25 @@ export function withEvents(
   for (const one of happenedTo(row)) {
     const index = events.findIndex((event) => isSame(event, one));
     const known = events[index];
-    const isForPlan = known === undefined || known.ownOnly === true;
+    const isForPlan = known === undefined || known.clientReceiversOnly === true;
     const isPlans = isForPlan && receiver?.types.includes(one.type) === true;
     const names = own.flatMap(({ types, own: { name, createdAt } }) => {
-      const isKnown = known !== undefined && ownDeliveryOf(known, name) !== undefined;
+      const isKnown = known !== undefined && clientReceiverDeliveryOf(known, name) !== undefined;
       // An event stays of its first time, by which `withoutGone` judges it too.
       const isLater = createdAt <= (known ?? one).at;
       return types.includes(one.type) && isLater && !isKnown ? name : [];
     });
     if (!isPlans && names.length === 0) continue;
     let event = known ?? createEvent({ ...row, events }, one);
-    if (isPlans) event = { ...event, ownOnly: undefined, dueAt: one.at };
-    for (const name of names) event = withOwnDelivery(event, name, { dueAt: one.at });
+    if (isPlans) event = { ...event, clientReceiversOnly: undefined, dueAt: one.at };
+    for (const name of names) event = withClientReceiverDelivery(event, name, { dueAt: one.at });
     events = known === undefined ? [...events, event] : events.with(index, event);
     hasOwn ||= names.length > 0;
   }
   if (events === row.events) return row;
   const next = { ...row, events };
   const indexed = receiver === undefined ? next : indexEvents(next, receiver.name);
-  return hasOwn ? indexOwnEvents(indexed) : indexed;
+  return hasOwn ? indexClientReceiverEvents(indexed) : indexed;
 }
 
 /** Returns a new event that no receiver gets yet. */
@@ -104,7 +108,7 @@ function createEvent(row: CallRow, { type, at, status }: Happened): CallEvent {
     ...(status === undefined ? {} : { status }),
     ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
     ...(row.tries === undefined ? {} : { triesLeft: triesLeft(row) }),
-    ownOnly: true,
+    clientReceiversOnly: true,
   };
 }
 
@@ -208,11 +212,11 @@ function changeDeliveries(
     const state = deliveryOf(event, own);
     const next = state && change(event, state);
     if (next === undefined) return event;
-    return own === undefined ? { ...event, ...next } : withOwnDelivery(event, own, next);
+    return own === undefined ? { ...event, ...next } : withClientReceiverDelivery(event, own, next);
   });
   if (events.every((event, index) => event === row.events[index])) return undefined;
   const changed = { ...row, events };
-  return own === undefined ? indexEvents(changed, receiver) : indexOwnEvents(changed);
+  return own === undefined ? indexEvents(changed, receiver) : indexClientReceiverEvents(changed);
 }
 
 /**
@@ -220,8 +224,8 @@ function changeDeliveries(
  * it does not get the event.
  */
 export function deliveryOf(event: CallEvent, own: string | undefined): DeliveryState | undefined {
-  if (own !== undefined) return ownDeliveryOf(event, own);
-  return event.ownOnly === true ? undefined : event;
+  if (own !== undefined) return clientReceiverDeliveryOf(event, own);
+  return event.clientReceiversOnly === true ? undefined : event;
 }
 
 /** Sets the row's key in the index of events: pending or exhausted ones of a receiver. */

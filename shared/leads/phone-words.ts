@@ -32,7 +32,7 @@ const perhapsCalled = new Set("customer client lead".split(" "));
 const numberWord = /^(?:numbers?|num|no|nr|nummer)$/;
 
 /** Words of columns that tell something about a phone, or that have the phone of somebody else or of a machine. */
-const otherWords = new Set(
+const otherTexts = new Set(
   [
     "fax telefax pager tty tdd telex",
     "type types typ label labels ext extension country code prefix area id ids uuid",
@@ -52,7 +52,7 @@ export function judgeHeading(name: string): PhoneHeading {
   const all = wordsOf(name);
   const end = all.findIndex((word) => descriptions.has(word));
   const words = end < 0 ? all : all.slice(0, end);
-  if (words.some((word) => otherWords.has(word))) return "no";
+  if (words.some((word) => otherTexts.has(word))) return "no";
   const isPhone = (word: string) =>
     phoneWords.has(word) || joined.test(word) || phoneCharacters.test(word);
   if (words.some(isPhone)) return "surely";

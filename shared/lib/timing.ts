@@ -4,8 +4,8 @@ import { hourMs } from "./units.ts";
 // inequalities. Times end in their unit.
 
 /** Interval between looks of the dispatcher, and its maximum when queries must be saved. */
-export const lookEveryMs = 2_000;
-export const lookEveryMsMax = 5_000;
+export const tickEveryMs = 2_000;
+export const tickEveryMsMax = 5_000;
 /** Time from the delivery of a dispatch to its first request, besides the round trips. */
 export const deliveryMs = 1_000;
 /** Round trips from a delivery to its request: row, documents, claim, permit, and the permit's lead. */

@@ -47,7 +47,7 @@ function describeIssue(issue: $ZodRawIssue): string {
     case "too_small":
       return `must ${boundOf(issue, ["at least", "more than"])} ${issue.minimum}${unitOf(issue.origin)}`;
     case "invalid_format":
-      return formatWords(issue.format, issue.pattern);
+      return formatText(issue.format, issue.pattern);
     case "unrecognized_keys":
       return `must not have ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}`;
     case "not_multiple_of":
@@ -73,7 +73,7 @@ function boundOf(
   return `${verb} ${isInclusive === false ? exclusive : inclusive}`;
 }
 
-function formatWords(format: string, pattern: string | undefined): string {
+function formatText(format: string, pattern: string | undefined): string {
   switch (format) {
     case "datetime":
       return "must be a time such as 2026-11-21T09:00:00Z";

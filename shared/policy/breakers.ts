@@ -92,7 +92,7 @@ export function breakerNamesOf(
 
 /** Names the failure counts of breakers, and those of a backlog's refusals. */
 export function failureKeysOf(of: ClientAgent, names: readonly string[]): DocumentKey[] {
-  return [...names, refusalsOf(of)].map((key) => ({ kind: "failures", key }));
+  return [...names, refusalsOf(of)].map((key) => ({ kind: "counters", key }));
 }
 
 /** Returns the open breakers among those of these names, which a call must pass. */

@@ -41,9 +41,13 @@ export async function nameKeys(entries: readonly string[], deps: ListDeps): Prom
   const isOfClient = entries.some(isClientEntry);
   await changeList(({ keys, ...list }) => {
     const unnamed = names.filter((name) => !keys.includes(name));
-    const isSaid = !isOfClient || list.hasMore === true;
+    const isSaid = !isOfClient || list.hasClientEntries === true;
     if (unnamed.length === 0 && isSaid) return undefined;
-    return { ...list, keys: [...keys, ...unnamed], ...(isOfClient ? { hasMore: true } : {}) };
+    return {
+      ...list,
+      keys: [...keys, ...unnamed],
+      ...(isOfClient ? { hasClientEntries: true } : {}),
+    };
   }, deps);
 }
 

@@ -42,7 +42,7 @@ export async function rememberErasures(
 ): Promise<void> {
   if (erasures.length === 0) return;
   await changeList(
-    (list) => (list.hasMore === true ? undefined : { ...list, hasMore: true }),
+    (list) => (list.hasClientEntries === true ? undefined : { ...list, hasClientEntries: true }),
     deps,
   );
   const byHash = new Map(erasures.map((one) => [one.hash, one]));

@@ -11,7 +11,7 @@ export const ownEntriesMax = 60;
 /** Characters of entries that a page takes. An entry of half a page is an object of its own: a part has few such ones. */
 const pageCharacters = 80_000;
 /** Time for which a page is kept behind its minute: no addition is that late. */
-const keptMs = 10 * minuteMs;
+const storedMs = 10 * minuteMs;
 
 interface GatherDeps {
   journal: Pick<Journal, "append">;
@@ -55,7 +55,7 @@ async function gather(
   const key = JSON.stringify([nameOfWriter(writer), minute, number]);
   const until = (minute + 1) * minuteMs - 1;
   const counter = Buffer.from(body).toString("base64url"); // SQLite does not read back every name as it was
-  const all = await documents.add({ kind: "gathered", key }, { [counter]: 1 }, until + keptMs);
+  const all = await documents.add({ kind: "gathered", key }, { [counter]: 1 }, until + storedMs);
   const additions = Object.values(all).reduce((sum, times) => sum + times, 0);
   const page = hash("sha256", key).slice(0, 20);
   const bodies = Object.keys(all).map((name) => Buffer.from(name, "base64url").toString());

@@ -8,13 +8,13 @@ import { changeDocuments } from "../ports/change-document.ts";
 import { cancellationOrderSchema, type ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
-import { ownReceiverSchema } from "../ports/receiver-kinds.ts";
+import { clientReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
 import { withOrder } from "./cancellation-orders.ts";
 import { cancellationKeyOf } from "./controls.ts";
 import { inParts } from "./dnc-entries.ts";
-import { restoreReceiver } from "./kept-receivers.ts";
-import { restoreClient, restoreToken } from "./kept-tokens.ts";
+import { restoreReceiver } from "./stored-receivers.ts";
+import { restoreClient, restoreToken } from "./stored-tokens.ts";
 import { type EraseDeps, rememberErasures } from "./erase-number.ts";
 import { applyListings, type Listing, readRemovals } from "./listing-order.ts";
 
@@ -62,7 +62,7 @@ const entrySchema = () =>
       kind: z.literal("receiver"),
       client: z.string(),
       name: z.string(),
-      value: z.nullable(ownReceiverSchema),
+      value: z.nullable(clientReceiverSchema),
     }),
   ]);
 export type JournalEntry = z.infer<ReturnType<typeof entrySchema>>;

@@ -38,8 +38,8 @@ export function listUnready(documents: DocumentsRead, now: number): string[] {
   else if (now - sweep.fullRoundAt > silentMsMax) {
     problems.push("no sweep has completed for five minutes");
   }
-  if (dispatcher?.lookedAt === undefined) problems.push("no dispatcher has looked yet");
-  else if (now - dispatcher.lookedAt > silentMsMax) {
+  if (dispatcher?.tickedAt === undefined) problems.push("no dispatcher has looked yet");
+  else if (now - dispatcher.tickedAt > silentMsMax) {
     problems.push("no dispatcher has looked for five minutes");
   }
   if (Object.values(dispatcher?.waits ?? {}).some((since) => now - since > waitMsMax)) {

@@ -4,7 +4,7 @@ import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
-import { ownBreakerSchema, receiverKinds } from "./receiver-kinds.ts";
+import { clientReceiverBreakerSchema, receiverKinds } from "./receiver-kinds.ts";
 import { splitKinds } from "./split-kinds.ts";
 import { sentFileKind } from "./sent-file-kind.ts";
 import { tokenKinds } from "./token-kinds.ts";
@@ -112,7 +112,7 @@ const kinds = {
       since: time,
       beatAt: time,
       /** Time of the last look that succeeded. A dispatcher that fails beats too, when it takes over. */
-      lookedAt: z.optional(time),
+      tickedAt: z.optional(time),
       /** Backlogs of which nothing is dispatched though rows are due and allowed, and since when. See waits.ts. */
       waits: z.optional(z.record(z.string(), time)),
       /** By the accounts with rows that are due. */
@@ -169,8 +169,10 @@ const kinds = {
       /** Hashes of the backlogs that have failed since the account last answered, in an account's breaker. */
       blamed: z._default(z.array(z.string()), []),
     }),
-  /** Key: that of the breaker. */
-  failures: () => counters,
+  /** Counted failures. Key: that of the breaker. */
+  counters: () => counters,
+  /** Work that one process alone does for some time. Key: its name. */
+  lease: () => z.looseObject({}),
   /** Key: receiver. Only the holder of its lease delivers events to it. */
   receiver: () =>
     z.looseObject({
@@ -181,7 +183,7 @@ const kinds = {
       /** True if its last answer took more than five seconds. */
       isSlow: z.boolean(),
       /** Circuit breaker of a client's own receiver. */
-      breaker: z.optional(ownBreakerSchema),
+      breaker: z.optional(clientReceiverBreakerSchema),
     }),
   /** Key: the number's hash. Calls that count towards its caps. */
   cap: () =>
@@ -219,7 +221,7 @@ const kinds = {
       /** Names of the keys under which entries may stand. */
       keys: z.array(z.string()),
       /** True once there may be entries for one client's calls, or erasures: only then these are read. */
-      hasMore: z.optional(z.boolean()),
+      hasClientEntries: z.optional(z.boolean()),
       /** The key that was current at the last rotation, and since when. Null: there was none. */
       current: z.nullable(z.looseObject({ name: z.string(), since: time })),
     }),
@@ -236,7 +238,7 @@ const kinds = {
     z.looseObject({
       ...deliveryFields,
       /** True if the dial plan's receiver does not get the event. */
-      ownOnly: z.optional(z.boolean()),
+      clientReceiversOnly: z.optional(z.boolean()),
       client: z.string(),
       acceptedAt: time,
       /** Number of the request's calls, and number of finished ones before the first that is not. */
@@ -278,7 +280,7 @@ const kinds = {
       /** Cursor in the `watch` backlog; null: its beginning. */
       watchAfter: z.nullable(position),
       /** The client after whose own receivers the next sweep continues; null: the first. */
-      ownEventsAfter: z.optional(z.nullable(z.string())),
+      clientReceiverEventsAfter: z.optional(z.nullable(z.string())),
       /** Receivers that the plan has, or has had. */
       receivers: z.optional(z.array(z.string())),
       /** Time of the last look at the events of former receivers. */
@@ -295,7 +297,7 @@ const kinds = {
       /** Time of the last alarm about its size. */
       sizeRaisedAt: z.optional(time),
     }),
-  /** Key: the name of a client's own receiver. An order to deliver events to it again. See own-replays.ts. */
+  /** Key: the name of a client's own receiver. An order to deliver events to it again. See client-receiver-replays.ts. */
   replay: () =>
     z.looseObject({
       /** The calls that were accepted from `from` up to, and without, `until`. */
@@ -381,7 +383,7 @@ export type ValueOf<K extends Kind> = z.infer<ReturnType<(typeof kinds)[K]>>;
 
 /** Kinds of documents that have counters alone, to which adapters add in place. */
 export const counterKinds = [
-  "failures",
+  "counters",
   "usage",
   "day-counts",
   "write-counts",

@@ -91,10 +91,10 @@ export interface CallLedger {
    * `each` is at most 20,000, as an adapter may have to return a backlog's rows in one value.
    *
    * @param query with `of: "events"`, backlogs are the rows' `deliverTo`, and due times their `deliverAt`; with
-   * `of: "own-events"`, `ownTo` and `ownAt`
+   * `of: "client-receiver-events"`, `clientReceiverTo` and `clientReceiverAt`
    */
   due(query: {
-    of?: "calls" | "events" | "own-events";
+    of?: "calls" | "events" | "client-receiver-events";
     backlogs: readonly { key: string; after?: DuePosition | undefined }[];
     until: number;
     each: number;

@@ -5,19 +5,19 @@ import * as z from "../lib/zod.ts";
 const time = z.number();
 
 /** Maximum receivers that a client may have beside the dial plan's. */
-export const ownReceiversMax = 5;
+export const clientReceiversMax = 5;
 
 /** A name that a client may give its receiver. */
-export const ownReceiverNamePattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
+export const clientReceiverNamePattern = /^[a-z0-9][a-z0-9_-]{0,31}$/;
 
 /** A receiver that a client has made itself. */
-export const ownReceiverSchema = z.looseObject({
+export const clientReceiverSchema = z.looseObject({
   url: httpsUrl,
   types: z._default(z.array(z.enum(eventTypes)), [...eventTypes]),
   /** Keys of a call's context that its events repeat. */
   echo: z._default(z.array(z.string()).check(z.maxLength(10)), []),
   requestsPerSecond: z._default(z.number().check(z.minimum(0.1), z.maximum(1000)), 20),
-  /** Number of its secret, and the time of its last rotation. See own-receiver-secrets.ts. */
+  /** Number of its secret, and the time of its last rotation. See client-receiver-secrets.ts. */
   secretGeneration: z.number(),
   rotatedAt: z.optional(time),
   /** Name (`nameOfKey`) of the EVENTS_KEY that the secret was derived from when its client was shown it. */
@@ -27,13 +27,13 @@ export const ownReceiverSchema = z.looseObject({
   /** The receiver gets no event of an earlier time, so that a new one gets nothing of a removed one of its name. */
   createdAt: time,
 });
-export type StoredReceiver = z.infer<typeof ownReceiverSchema>;
+export type StoredReceiver = z.infer<typeof clientReceiverSchema>;
 
 /** Kinds of documents of clients' own receivers. No call has any of them unless its client has made a receiver. */
 export const receiverKinds = {
   /** Key: client, as its tokens name it. Its receivers by name. */
-  receivers: () => z.looseObject({ receivers: z.record(z.string(), ownReceiverSchema) }),
-  /** Key: `ownReceiverName`. The latest tries to deliver events to the receiver, the newest first. */
+  receivers: () => z.looseObject({ receivers: z.record(z.string(), clientReceiverSchema) }),
+  /** Key: `clientReceiverName`. The latest tries to deliver events to the receiver, the newest first. */
   deliveries: () =>
     z.looseObject({
       /** Number of the next try. */
@@ -56,30 +56,30 @@ export const receiverKinds = {
 } as const;
 
 /** A receiver's circuit breaker as its lease's document keeps it. Absent: closed, without a failure. */
-export const ownBreakerSchema = z.looseObject({
+export const clientReceiverBreakerSchema = z.looseObject({
   /** Number of failures in a row. */
   failures: z.number(),
   /** Time of the next probe of the open breaker, and the time between the last two. Absent: it is closed. */
   probeAt: z.optional(time),
   intervalMs: z.optional(time),
 });
-export type OwnBreaker = z.infer<typeof ownBreakerSchema>;
+export type ClientReceiverBreaker = z.infer<typeof clientReceiverBreakerSchema>;
 
 const prefix = "own:";
 
 /** A client's own receiver, by the client as its tokens name it and the name that it gave. */
-export interface OwnReceiverKey {
+export interface ClientReceiverKey {
   client: string;
   name: string;
 }
 
 /** Names a client's own receiver among all receivers. No receiver of the dial plan has such a name. */
-export function ownReceiverName({ client, name }: OwnReceiverKey): string {
+export function clientReceiverName({ client, name }: ClientReceiverKey): string {
   return `${prefix}${client}/${name}`;
 }
 
-/** Parses a name that `ownReceiverName` made. Undefined: it is a receiver of the dial plan. */
-export function parseOwnReceiver(full: string): OwnReceiverKey | undefined {
+/** Parses a name that `clientReceiverName` made. Undefined: it is a receiver of the dial plan. */
+export function parseClientReceiver(full: string): ClientReceiverKey | undefined {
   if (!full.startsWith(prefix)) return undefined;
   const end = full.lastIndexOf("/");
   return { client: full.slice(prefix.length, end), name: full.slice(end + 1) };

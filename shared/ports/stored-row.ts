@@ -2,7 +2,7 @@ import { callEventSchema } from "../calls/call-event.ts";
 import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
 import { callResultSchema } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { isRouteType } from "../calls/provider-types.ts";
+import { providerTypes } from "../calls/provider-types.ts";
 import { modes } from "../calls/ids.ts";
 import { callStates } from "../calls/states.ts";
 import { nextTrySchema, triesSchema } from "../calls/tries.ts";
@@ -26,7 +26,7 @@ const historySchema = () =>
   });
 
 const routeSchema = () =>
-  z.looseObject({ type: z.string().check(z.refine(isRouteType)), account: z.string() });
+  z.looseObject({ provider: z.enum(providerTypes), account: z.string().brand<"AccountName">() });
 
 const rowSchema = () =>
   z.looseObject({
@@ -61,9 +61,9 @@ const rowSchema = () =>
     events: z._default(z.array(callEventSchema), []),
     deliverTo: text,
     deliverAt: time,
-    ownEcho: z.optional(z.record(z.string(), z.string())),
-    ownTo: z.optional(z.string()),
-    ownAt: z.optional(z.number()),
+    clientReceiverEcho: z.optional(z.record(z.string(), z.string())),
+    clientReceiverTo: z.optional(z.string()),
+    clientReceiverAt: z.optional(z.number()),
     redialedAs: text,
     client: z.string(),
     mode: z._default(z.enum(modes), "live"),

@@ -38,7 +38,7 @@ import {
 import type { DialOutcome, ReadResult } from "./provider.ts";
 
 export function isConnectRoute(route: Route): route is ConnectRoute {
-  return route.type === "amazon-connect";
+  return route.provider === "amazon-connect";
 }
 
 /** Maximum size of all attributes of a contact, names and values in UTF-8. */
@@ -123,7 +123,7 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
       );
     };
     return {
-      async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, guarded }, route) {
         const { instance, flow, from } = route;
         const url = `${baseUrlOf(route)}/contact/outbound-voice`;
         const body = JSON.stringify({
@@ -136,7 +136,7 @@ export const amazonConnect = /* @__PURE__ */ defineProvider(
         });
         const content = { "content-type": "application/json" };
         const headers = await signedHeaders(route, { method: "PUT", url, headers: content, body });
-        const answer = await post(ring(fetch), url, {
+        const answer = await post(guarded(fetch), url, {
           method: "PUT",
           headers,
           body,

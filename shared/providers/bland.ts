@@ -53,7 +53,7 @@ export const blandRoutes = defineRoute(
           error: "must have either pathway or task",
         }),
       ),
-  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], tellsVoicemail: () => true },
+  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], reportsVoicemail: () => true },
 );
 type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
@@ -63,7 +63,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
     headers: { authorization: secret(account, "API_KEY") ?? "" },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, guarded }, route) {
       const { pathway, task, from } = route;
       const json = {
         phone_number: request.phone_number,
@@ -74,7 +74,7 @@ export const bland = /* @__PURE__ */ defineProvider(blandRoutes, ({ secret, fetc
         ...(maxCallMinutes === undefined ? {} : { max_duration: maxCallMinutes }),
       };
       const { url, headers } = apiOf(route);
-      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), url, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

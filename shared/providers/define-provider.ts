@@ -1,12 +1,13 @@
 import type { CallRequest, Route } from "../calls/call-request.ts";
+import type { ProviderType } from "../calls/provider-types.ts";
 import * as z from "../lib/zod.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import type { DialingProvider, ProviderAdapter, ProviderOptions } from "./provider.ts";
 
 /** Fields that every route has beside those of its provider. */
-const fieldsOf = <Type extends string>(type: Type) => ({
+const fieldsOf = <Type extends ProviderType>(type: Type) => ({
   /** Name of the route's account in the dial plan's `providers`. */
-  account: z.string(),
+  account: z.string().brand<"AccountName">(),
   callingHours: z.optional(z.string()),
   /** Names of the checks that are asked before a call is dialed. */
   checks: z.optional(
@@ -16,7 +17,7 @@ const fieldsOf = <Type extends string>(type: Type) => ({
       z.refine((names) => new Set(names).size === names.length, "must name each check once"),
     ),
   ),
-  type: z.literal(type),
+  provider: z.literal(type),
 });
 
 /** An id or a name that a provider assigned. */
@@ -46,7 +47,7 @@ interface RouteFacts<Own extends Route> {
   /** Describes why a route's own times do not fit into its account's `timeoutSeconds`, or undefined. */
   timeProblem?(route: Own, timeoutSeconds: number): string | undefined;
   /** Returns true if a result along a route can say that a machine answered. Absent: it never can. */
-  tellsVoicemail?(route: Own): boolean;
+  reportsVoicemail?(route: Own): boolean;
   /** True if an agent may join late (`isAbsent`). A placed call is then noted for its agent. */
   hasLateAgents?: boolean;
   /**
@@ -57,8 +58,8 @@ interface RouteFacts<Own extends Route> {
 }
 
 /** One kind of provider as the API knows it: the schema of its routes, and the names of its secrets. */
-export interface ProviderType<Own extends Route> extends RouteFacts<Own> {
-  name: Own["type"];
+export interface ProviderKind<Own extends Route> extends RouteFacts<Own> {
+  name: Own["provider"];
   routeSchema: z.ZodMiniType<Own>;
   /**
    * Returns the names of a route's secrets without the account's name, such as `AUTH_TOKEN`.
@@ -70,7 +71,7 @@ export interface ProviderType<Own extends Route> extends RouteFacts<Own> {
 
 /** Names of a route's secrets, which may depend on the route. */
 interface Secrets<Own extends Route> {
-  secrets: readonly string[] | ProviderType<Own>["secretsOf"];
+  secrets: readonly string[] | ProviderKind<Own>["secretsOf"];
 }
 
 /**
@@ -79,11 +80,11 @@ interface Secrets<Own extends Route> {
  * @param schema makes a strict object of `fields`, which every route has, and the provider's fields. It is called
  * when the first route is parsed, so that a start does not build the schemas of providers that the plan does not use
  */
-export function defineRoute<Type extends string, Own extends Route & { type: Type }>(
+export function defineRoute<Type extends ProviderType, Own extends Route & { provider: Type }>(
   name: Type,
   schema: (fields: ReturnType<typeof fieldsOf<Type>>) => z.ZodMiniType<Own>,
   { secrets, ...facts }: NoInfer<RouteFacts<Own> & Secrets<Own>>,
-): ProviderType<Own> {
+): ProviderKind<Own> {
   const secretsOf = typeof secrets === "function" ? secrets : () => secrets;
   return { ...facts, name, secretsOf, routeSchema: z.lazy(() => schema(fieldsOf(name))) };
 }
@@ -95,9 +96,9 @@ export function defineRoute<Type extends string, Own extends Route & { type: Typ
  * @param create makes the adapter for this provider's routes. It throws if one of their secrets is malformed
  */
 export function defineProvider<Own extends Route>(
-  { name }: ProviderType<Own>,
+  { name }: ProviderKind<Own>,
   create: (options: ProviderOptions, routes: readonly Own[]) => DialingProvider<Own>,
 ): ProviderAdapter<Own> {
-  const isOwn = (route: Route): route is Own => route.type === name;
+  const isOwn = (route: Route): route is Own => route.provider === name;
   return { create: (options, routes) => create(options, routes.filter(isOwn)) };
 }

@@ -54,7 +54,7 @@ export const elevenlabsRoutes = defineRoute(
   {
     callsPerSecond: 1,
     secrets: ["API_KEY"],
-    tellsVoicemail: () => true,
+    reportsVoicemail: () => true,
     contextProblem: ({ context = {} }) =>
       Object.keys(context).some((key) => key.startsWith("system__"))
         ? "must not have a key that begins with system__, which ElevenLabs keeps for itself"
@@ -71,7 +71,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
       headers: { "xi-api-key": secret(account, "API_KEY") ?? "" },
     });
     return {
-      async dial({ call: { id, request }, timeoutSeconds, ring }, route) {
+      async dial({ call: { id, request }, timeoutSeconds, guarded }, route) {
         const { agent, from, through } = route;
         const json = {
           agent_id: agent,
@@ -87,7 +87,7 @@ export const elevenlabs = /* @__PURE__ */ defineProvider(
         };
         const { url, headers } = apiOf(route);
         const callUrl = `${url}/${through}/outbound-call`;
-        const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+        const answer = await postJson(guarded(fetch), callUrl, { headers, json, timeoutSeconds });
         return toOutcome(answer, { callIdIn, exception }, now());
       },
 
@@ -198,7 +198,7 @@ const words = /* @__PURE__ */ createWords(
 );
 
 /** A conversation whose result is read. */
-const toldSchema = () => z.extend(conversationSchema(), { status: z.string() });
+const reportSchema = () => z.extend(conversationSchema(), { status: z.string() });
 
 /** A conversation shows that a machine answered only if its agent has the tool that detects voicemail. */
 function resultOfConversation({ status, metadata }: Conversation): ReadResult {
@@ -251,8 +251,8 @@ const list: ListType<z.infer<ReturnType<typeof rowSchema>>> = {
   resultOf: resultOfRow,
 };
 
-const record: RecordType<z.infer<ReturnType<typeof toldSchema>>> = {
-  schema: toldSchema,
+const record: RecordType<z.infer<ReturnType<typeof reportSchema>>> = {
+  schema: reportSchema,
   ownIn({ user_id }) {
     return { call_id: user_id ?? undefined };
   },

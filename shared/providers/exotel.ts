@@ -71,8 +71,8 @@ export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fe
     };
   };
   return {
-    async dial({ call: { id, request }, timeoutSeconds, ring, ...more }, route) {
-      const { callbackUrl, tellsAnswer, maxCallMinutes } = more;
+    async dial({ call: { id, request }, timeoutSeconds, guarded, ...more }, route) {
+      const { callbackUrl, reportsAnswer, maxCallMinutes } = more;
       const { url, headers } = apiOf(route);
       const fields = {
         From: request.phone_number,
@@ -82,9 +82,9 @@ export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fe
         CustomField: id,
         ...(route.ringSeconds === undefined ? {} : { TimeOut: String(route.ringSeconds) }),
         ...(maxCallMinutes === undefined ? {} : { TimeLimit: String(maxCallMinutes * 60) }),
-        ...callbackFields(callbackUrl, tellsAnswer),
+        ...callbackFields(callbackUrl, reportsAnswer),
       };
-      const answer = await post(ring(fetch), `${url}/connect.json`, {
+      const answer = await post(guarded(fetch), `${url}/connect.json`, {
         headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
         body: new URLSearchParams(fields).toString(),
         timeoutSeconds,
@@ -110,16 +110,16 @@ export const exotel = /* @__PURE__ */ defineProvider(exotelRoutes, ({ secret, fe
 /**
  * Returns the fields of a call's callbacks. Without `StatusCallbackEvents` Exotel reports only the end.
  *
- * @param tellsAnswer true if Exotel is to report the answer, too
+ * @param reportsAnswer true if Exotel is to report the answer, too
  */
 function callbackFields(
   callbackUrl: string | undefined,
-  tellsAnswer: boolean | undefined,
+  reportsAnswer: boolean | undefined,
 ): Record<string, string> {
   if (callbackUrl === undefined) return {};
   return {
     StatusCallback: callbackUrl,
-    ...(tellsAnswer === true
+    ...(reportsAnswer === true
       ? { "StatusCallbackEvents[0]": "terminal", "StatusCallbackEvents[1]": "answered" }
       : {}),
   };

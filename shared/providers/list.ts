@@ -1,5 +1,5 @@
 import type { ProviderAdapter } from "./provider.ts";
-import type { providerTypes as typesKnown } from "../calls/provider-types.ts";
+import type { ProviderType } from "../calls/provider-types.ts";
 import type * as z from "../lib/zod.ts";
 import { amazonConnect, amazonConnectRoutes } from "./amazon-connect.ts";
 import { bland, blandRoutes } from "./bland.ts";
@@ -43,7 +43,7 @@ export type ProviderRoute = z.infer<(typeof providerTypes)[number]["routeSchema"
 
 /** The adapter of each kind. The API imports `providerTypes` alone, so its bundle has no adapter. */
 export const adapters: {
-  [Type in (typeof typesKnown)[number]]: ProviderAdapter<Extract<ProviderRoute, { type: Type }>>;
+  [Type in ProviderType]: ProviderAdapter<Extract<ProviderRoute, { provider: Type }>>;
 } = {
   "amazon-connect": amazonConnect,
   bland,

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { withoutBom } from "../lib/without-bom.ts";
 import * as z from "../lib/zod.ts";
 import { createWords, resultOf, ringOutMsMin } from "./provider-records.ts";
-import type { SignedCallback, ToldResult } from "./provider.ts";
+import type { SignedCallback, CallbackReport } from "./provider.ts";
 
 /**
  * Values of `DisconnectReason` (livekit/protocol, livekit_models.proto). A callee who was never connected has one of the
@@ -57,7 +57,7 @@ export async function readLiveKitCallback(
   { body, headers, receivedAt }: SignedCallback,
   { apiKey, apiSecret }: { apiKey: string; apiSecret: Uint8Array },
   identity: string,
-): Promise<ToldResult> {
+): Promise<CallbackReport> {
   const { jwtVerify } = await import("./jwt.ts");
   try {
     const { payload } = await jwtVerify(
@@ -84,7 +84,7 @@ export async function readLiveKitCallback(
       hasRungOut: hasRungOut(participant, endedAt),
       endedAt,
     });
-    return { kind: "told", result, call: { id, attempt: Number(attempt) } };
+    return { kind: "reported", result, call: { id, attempt: Number(attempt) } };
   } catch {
     return { kind: "unverified" };
   }

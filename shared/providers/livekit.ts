@@ -87,7 +87,7 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
     authorization: `Bearer ${await signToken(grants, keysOf(account), now())}`,
   });
   return {
-    async dial({ call, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
+    async dial({ call, attempt, timeoutSeconds, maxCallMinutes, guarded }, route) {
       const { account, baseUrl, trunk } = route;
       const { id, request } = call;
       const room = roomOf(id, attempt);
@@ -96,7 +96,7 @@ export const livekit = /* @__PURE__ */ defineProvider(livekitRoutes, ({ secret, 
       if (absent !== undefined) return absent;
       const sip = await headersFor(account, { sip: { call: true } });
       const answer = await postJson(
-        ring(fetch, seconds.call),
+        guarded(fetch, seconds.call),
         `${baseUrl}/twirp/livekit.SIP/CreateSIPParticipant`,
         {
           headers: { ...sip, [requestIdHeader]: `${room}-call` },

@@ -48,7 +48,7 @@ export const plivoRoutes = defineRoute(
     callsPerSecond: 1,
     hasCallerId: true,
     secrets: ["AUTH_ID", "AUTH_TOKEN"],
-    tellsVoicemail: ({ machineDetection }) => machineDetection === "hangup",
+    reportsVoicemail: ({ machineDetection }) => machineDetection === "hangup",
     contextProblem: ({ context = {} }) =>
       Object.keys(context).length > 0
         ? "must be empty: this agent's answerUrl cannot carry it"
@@ -67,7 +67,7 @@ export const plivo = /* @__PURE__ */ defineProvider(plivoRoutes, ({ secret, fetc
     };
   };
   return {
-    async dial({ call: { id, request }, timeoutSeconds, ring, ...more }, route) {
+    async dial({ call: { id, request }, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
       const { machineDetection, ringSeconds, callbacks } = route;
       const json = {
@@ -82,7 +82,7 @@ export const plivo = /* @__PURE__ */ defineProvider(plivoRoutes, ({ secret, fetc
           : {}),
       };
       const { url, headers } = apiOf(route);
-      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), url, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

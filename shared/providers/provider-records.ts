@@ -67,8 +67,8 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
   const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
   const meant = listed ?? "unknown";
   const open = shown ? "completed" : facts.hasRungOut === true ? "no_answer" : "unknown";
-  const told = meant === "unknown" ? open : meant;
-  const status = told === "completed" && human === false ? "voicemail" : told;
+  const report = meant === "unknown" ? open : meant;
+  const status = report === "completed" && human === false ? "voicemail" : report;
   const isAnswered = status === "completed" || status === "voicemail";
   return {
     status,
@@ -146,11 +146,11 @@ export async function readRecord<Row>(
   { url, headers, record }: Api & { record: RecordType<Row> },
   send: Send,
 ): Promise<ReadResult | undefined> {
-  const { schema, ownIn, resultOf: told } = record;
+  const { schema, ownIn, resultOf: report } = record;
   const answer = await ask(send, url, { headers, isById: true });
   if (answer === undefined) return undefined;
   const row = z.built(schema).parse(answer);
-  return isOfAnother(ownIn?.(row), placed) ? undefined : told(row);
+  return isOfAnother(ownIn?.(row), placed) ? undefined : report(row);
 }
 
 /** True if a record has the id of another call, or another attempt. */

@@ -15,11 +15,11 @@ interface DialRequest {
    *
    * @param secondsMax time limit of that request. Default: `timeoutSeconds`, for adapters with only one request
    */
-  ring(send: Send, secondsMax?: number): Send;
+  guarded(send: Send, secondsMax?: number): Send;
   /** URL to which the provider is to report the call's end. Absent: callbacks are off. */
   callbackUrl?: string | undefined;
   /** True if a callback is to report the answer, too, if the provider can report both. */
-  tellsAnswer?: boolean | undefined;
+  reportsAnswer?: boolean | undefined;
   /** Maximum duration of the call, for providers that take one: the account's `maxCallMinutes`. */
   maxCallMinutes?: number | undefined;
 }
@@ -107,13 +107,13 @@ export interface SignedCallback {
 }
 
 /** Result of reading a signed callback. */
-export type ToldResult =
+export type CallbackReport =
   /**
    * The end of a call. `call`: the call and its attempt, if the body names them. `optedOut`: the callee asked not to
    * be called again.
    */
   | {
-      kind: "told";
+      kind: "reported";
       result: CallResult;
       call?: { id: string; attempt: number };
       optedOut?: boolean;
@@ -166,7 +166,7 @@ export interface DialingProvider<Own> {
    *
    * @param callId the call's id in the callback's URL, if that has one
    */
-  readCallback?(signed: SignedCallback, route: Own, callId?: string): Promise<ToldResult>;
+  readCallback?(signed: SignedCallback, route: Own, callId?: string): Promise<CallbackReport>;
 }
 
 /** The part of a provider that dials (`defineProvider`). */

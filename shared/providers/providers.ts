@@ -26,7 +26,7 @@ export function createProviders(
     ]),
   );
   return (route) => {
-    const provider = created.get(route.type);
+    const provider = created.get(route.provider);
     if (provider === undefined) throw new Error("a route names an unknown provider");
     return provider;
   };

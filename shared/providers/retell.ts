@@ -46,7 +46,7 @@ export const retellRoutes = defineRoute(
        */
       callbacks: z.optional(z.boolean()),
     }),
-  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], tellsVoicemail: () => true },
+  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], reportsVoicemail: () => true },
 );
 type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
@@ -59,7 +59,7 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
     headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
       const override = {
         ...(route.callbacks === true && callbackUrl !== undefined
@@ -79,7 +79,7 @@ export const retell = /* @__PURE__ */ defineProvider(retellRoutes, ({ secret, fe
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/v2/create-phone-call`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), callUrl, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

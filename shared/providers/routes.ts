@@ -1,26 +1,26 @@
 import type { Route } from "../calls/call-request.ts";
 import { type RouteKinds, secretName } from "../dial-plan/route-kinds.ts";
-import type { ProviderType } from "./define-provider.ts";
+import type { ProviderKind } from "./define-provider.ts";
 import { readCallerPool } from "./caller-pool.ts";
 import { type ProviderRoute, providerTypes } from "./list.ts";
 
-const types: readonly ProviderType<ProviderRoute>[] = providerTypes;
-const typesByName = new Map<string, ProviderType<Route>>(types.map((type) => [type.name, type]));
+const types: readonly ProviderKind<ProviderRoute>[] = providerTypes;
+const typesByName = new Map<string, ProviderKind<Route>>(types.map((type) => [type.name, type]));
 
 /** Default of `timeoutSeconds` for types that name none. */
 const timeoutSecondsDefault = 30;
 
 /** The kinds of providers as the core knows them. */
 export const routeKinds: RouteKinds = {
-  parseRoute(fields, { type, baseUrl, timeoutSeconds }) {
-    const kind = typeOf({ type });
+  parseRoute(fields, { provider, baseUrl, timeoutSeconds }) {
+    const kind = typeOf({ provider });
     const pool = readCallerPool(fields["from"], kind.hasCallerId === true);
     if ("issues" in pool) return pool;
     const { callerIds } = pool;
     const { data, error } = kind.routeSchema.safeParse({
       ...fields,
       ...(callerIds === undefined ? {} : { from: callerIds[0] }),
-      type,
+      provider,
       ...(baseUrl === undefined ? {} : { baseUrl }),
     });
     if (data === undefined) return { issues: error?.issues ?? [] };
@@ -34,11 +34,11 @@ export const routeKinds: RouteKinds = {
       .secretsOf(route, hasRole)
       .map((name) => secretName(route.account, name)),
   contextProblem: (request, route) => typeOf(route).contextProblem?.(request, route),
-  tellsVoicemail: (route) => typeOf(route).tellsVoicemail?.(route) === true,
+  reportsVoicemail: (route) => typeOf(route).reportsVoicemail?.(route) === true,
   hasLateAgents: (route) => typeOf(route).hasLateAgents === true,
   defaultTimeoutSeconds: (route) => timeoutSecondsOf(typeOf(route)),
   defaultCallsPerSecond: (route) => typeOf(route).callsPerSecond,
-  callbackHeadersOf: (type) => typeOf({ type }).callbackHeaders,
+  callbackHeadersOf: (type) => typeOf({ provider: type }).callbackHeaders,
 };
 
 /** True if a look-up along this route finds a call only once it has ended. */
@@ -46,12 +46,12 @@ export function listsEndedCalls(route: Route): boolean {
   return typeOf(route).listsEnded === true;
 }
 
-function timeoutSecondsOf({ timeoutSeconds = timeoutSecondsDefault }: ProviderType<Route>): number {
+function timeoutSecondsOf({ timeoutSeconds = timeoutSecondsDefault }: ProviderKind<Route>): number {
   return timeoutSeconds;
 }
 
-function typeOf(route: { type: string }): ProviderType<Route> {
-  const type = typesByName.get(route.type);
+function typeOf(route: Pick<Route, "provider">): ProviderKind<Route> {
+  const type = typesByName.get(route.provider);
   if (type === undefined) throw new Error("a route names an unknown provider");
   return type;
 }

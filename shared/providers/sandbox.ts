@@ -15,7 +15,7 @@ import { createWords, resultOf } from "./provider-records.ts";
 /** Routes of the sandbox. `findRoute` makes them, and no plan has one. */
 export const sandboxRoutes = defineRoute(sandboxType, (fields) => z.strictObject(fields), {
   secrets: [],
-  tellsVoicemail: () => true,
+  reportsVoicemail: () => true,
 });
 
 /** Fates of test calls. Most calls are placed, and end with this status. */
@@ -67,11 +67,11 @@ export const testPollMs = ringMs + talkMs + 2_000;
 const retryAfterSeconds = "2";
 
 export const sandbox = /* @__PURE__ */ defineProvider(sandboxRoutes, ({ now }) => ({
-  async dial({ call: { id, request }, attempt, timeoutSeconds, ring }) {
+  async dial({ call: { id, request }, attempt, timeoutSeconds, guarded }) {
     const number = request.phone_number;
     if (!isTestNumber(number)) return { kind: "rejected", code: "no_test_number" };
     const fate = testFateOf(number);
-    const send = ring(sendOf(fate, attempt));
+    const send = guarded(sendOf(fate, attempt));
     // The last look may withhold the request, as every other one.
     const answer = await post(send, "https://sandbox.invalid", {
       headers: {},

@@ -36,7 +36,7 @@ export const signalwireRoutes = defineRoute(
     callsPerSecond: 1,
     hasCallerId: true,
     secrets: ["PROJECT_ID", "API_TOKEN"],
-    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
+    reportsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),
   },
 );

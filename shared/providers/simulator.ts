@@ -10,7 +10,7 @@ import { resultOf, createWords } from "./provider-records.ts";
 /** Routes of the simulator, as a dial plan has them. */
 export const simulatorRoutes = defineRoute("simulator", (fields) => z.strictObject(fields), {
   secrets: [],
-  tellsVoicemail: () => true,
+  reportsVoicemail: () => true,
 });
 
 /** Durations of ringing and of a conversation. */

@@ -57,7 +57,7 @@ export const telnyxRoutes = defineRoute(
     callsPerSecond: 1,
     hasCallerId: true,
     secrets: ["API_KEY"],
-    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
+    reportsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
   },
 );
 export type TelnyxRoute = z.infer<typeof telnyxRoutes.routeSchema>;
@@ -68,7 +68,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
     headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
       const { connection, from, agent } = route;
       const { phone_number, agent_id, context = {} } = request;
@@ -89,7 +89,7 @@ export const telnyx = /* @__PURE__ */ defineProvider(telnyxRoutes, ({ secret, fe
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/calls`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), callUrl, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

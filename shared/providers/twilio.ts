@@ -82,7 +82,7 @@ export const twilioRoutes = defineRoute(
     callsPerSecond: 1,
     hasCallerId: true,
     secrets: ["ACCOUNT_SID", "AUTH_TOKEN"],
-    tellsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
+    reportsVoicemail: ({ machineDetection }) => machineDetection !== undefined,
     contextProblem: (request, { stream }) => contextProblem(request, stream),
   },
 );
@@ -140,8 +140,8 @@ export function createCalls<Own extends Route & CallsRoute>(
   name: string,
 ): DialingProvider<Own> {
   return {
-    async dial({ call: { id, request }, timeoutSeconds, ring, ...more }, route) {
-      const { callbackUrl, tellsAnswer, maxCallMinutes } = more;
+    async dial({ call: { id, request }, timeoutSeconds, guarded, ...more }, route) {
+      const { callbackUrl, reportsAnswer, maxCallMinutes } = more;
       const { url, headers } = apiOf(route);
       const fields = {
         To: request.phone_number,
@@ -150,10 +150,10 @@ export function createCalls<Own extends Route & CallsRoute>(
         ...optionsOf(route),
         ...(maxCallMinutes === undefined ? {} : { TimeLimit: String(maxCallMinutes * 60) }),
       };
-      const callbacks = callbackFields(callbackUrl, tellsAnswer);
+      const callbacks = callbackFields(callbackUrl, reportsAnswer);
       const body = new URLSearchParams([...Object.entries(fields), ...callbacks]).toString();
       const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
-      const answer = await post(ring(fetch), url, { headers: form, body, timeoutSeconds });
+      const answer = await post(guarded(fetch), url, { headers: form, body, timeoutSeconds });
       const exception = (status: number, answered: unknown) => toRefusal(status, answered, name);
       return toOutcome(answer, { callIdIn, exception }, now());
     },
@@ -208,14 +208,14 @@ function optionsOf({ machineDetection, ringSeconds, callReason }: CallsRoute) {
 /**
  * Returns the fields of a call's callbacks. Without `StatusCallbackEvent` Twilio reports only the end.
  *
- * @param tellsAnswer true if Twilio is to report the answer, too
+ * @param reportsAnswer true if Twilio is to report the answer, too
  */
 function callbackFields(
   callbackUrl: string | undefined,
-  tellsAnswer: boolean | undefined,
+  reportsAnswer: boolean | undefined,
 ): [string, string][] {
   if (callbackUrl === undefined) return [];
-  const events = tellsAnswer === true ? ["answered", "completed"] : [];
+  const events = reportsAnswer === true ? ["answered", "completed"] : [];
   return [
     ["StatusCallback", callbackUrl],
     ["StatusCallbackMethod", "POST"],

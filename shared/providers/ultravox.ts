@@ -81,7 +81,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
     headers: { "x-api-key": secret(account, "API_KEY") ?? "" },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, ring, ...more }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
       const password = secret(route.account, "SIP_PASSWORD");
       const json = {
@@ -93,7 +93,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       };
       const { url, headers } = apiOf(route);
       const callUrl = `${url}/agents/${encodeURIComponent(route.agent)}/calls`;
-      const answer = await postJson(ring(fetch), callUrl, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), callUrl, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

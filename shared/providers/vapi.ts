@@ -53,7 +53,7 @@ export const vapiRoutes = defineRoute(
       /** Id of the calling phone number. */
       from: idText,
     }),
-  { callsPerSecond: 1, secrets: ["API_KEY"], tellsVoicemail: () => true },
+  { callsPerSecond: 1, secrets: ["API_KEY"], reportsVoicemail: () => true },
 );
 type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
@@ -63,7 +63,7 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
     headers: { authorization: `Bearer ${secret(account, "API_KEY") ?? ""}` },
   });
   return {
-    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, ring }, route) {
+    async dial({ call: { id, request }, attempt, timeoutSeconds, maxCallMinutes, guarded }, route) {
       const json = {
         assistantId: route.agent,
         phoneNumberId: route.from,
@@ -75,7 +75,7 @@ export const vapi = /* @__PURE__ */ defineProvider(vapiRoutes, ({ secret, fetch,
         },
       };
       const { url, headers } = apiOf(route);
-      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), url, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 

@@ -132,7 +132,7 @@ const words = /* @__PURE__ */ createWords(
   ["failed", "failed rejected cancelled"],
   ["unknown", "completed unanswered"],
 );
-const answeredWords = new Set(["answered", "machine", "human"]);
+const answeredTexts = new Set(["answered", "machine", "human"]);
 
 /**
  * The reference does not say what starts at `start_time`, so the time of the answer follows from the end and the
@@ -142,7 +142,7 @@ function resultOfCall({ status, end_time, duration }: VonageCall): ReadResult {
   const endedAt = zoned(end_time);
   const seconds = Number(duration ?? "");
   const answeredAt = endedAt && seconds > 0 ? Date.parse(endedAt) - seconds * 1000 : null;
-  const isAnswered = answeredWords.has(status ?? "");
+  const isAnswered = answeredTexts.has(status ?? "");
   return resultOf(words, { word: status, isAnswered, answeredAt, endedAt, seconds: duration });
 }
 

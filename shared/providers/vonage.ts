@@ -78,7 +78,7 @@ export const vonage = /* @__PURE__ */ defineProvider(vonageRoutes, ({ secret, fe
     return { url: `${baseUrl}/v1/calls`, headers: { authorization: `Bearer ${token}` } };
   };
   return {
-    async dial({ call: { id, request }, timeoutSeconds, ring, ...more }, route) {
+    async dial({ call: { id, request }, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
       const api = await apiOf(route).catch(() => undefined);
       if (api === undefined) return { kind: "account_refused", code: "vonage_private_key" };
@@ -96,7 +96,7 @@ export const vonage = /* @__PURE__ */ defineProvider(vonageRoutes, ({ secret, fe
           : {}),
       };
       const { url, headers } = api;
-      const answer = await postJson(ring(fetch), url, { headers, json, timeoutSeconds });
+      const answer = await postJson(guarded(fetch), url, { headers, json, timeoutSeconds });
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 
@@ -204,7 +204,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
   if (error === undefined) return undefined;
   if (status === 400 || status === 422) return outcomeOfParameters(error.invalid_parameters ?? []);
   const word = error.type?.split("#")[1] ?? "";
-  return status === 403 && accountWords.has(word)
+  return status === 403 && accountTexts.has(word)
     ? { kind: "account_refused", code: `vonage_${word.replaceAll("-", "_")}` }
     : undefined;
 }
@@ -213,7 +213,7 @@ function exception(status: number, body: unknown): DialOutcome | undefined {
  * Fragments of `type` that refuse the account (https://developer.vonage.com/en/api-errors). `forbidden` is not
  * listed, as it may concern a destination.
  */
-const accountWords = /* @__PURE__ */ createTable([
+const accountTexts = /* @__PURE__ */ createTable([
   true,
   "low-balance out-of-credit unprovisioned account-suspended",
 ]);

@@ -27,7 +27,7 @@ import { withoutBom } from "../lib/without-bom.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { type Answer, toStatusOutcome, post, retryAfterSeconds } from "./provider-http.ts";
-import type { DialOutcome, SignedCallback, ToldResult } from "./provider.ts";
+import type { DialOutcome, SignedCallback, CallbackReport } from "./provider.ts";
 
 /** Routes of a webhook, as a dial plan has them. */
 export const webhookRoutes = defineRoute(
@@ -42,7 +42,7 @@ export const webhookRoutes = defineRoute(
     }),
   {
     secrets: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
-    tellsVoicemail: () => true,
+    reportsVoicemail: () => true,
     callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
   },
 );
@@ -58,7 +58,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
     };
     const keys = new Map(routes.map(({ account }) => [account, keyFor(account)]));
     return {
-      async dial({ call, timeoutSeconds, ring, callbackUrl }, route) {
+      async dial({ call, timeoutSeconds, guarded, callbackUrl }, route) {
         const key = keys.get(route.account) ?? keyFor(route.account);
         const body = JSON.stringify(bodyOf(call, callbackUrl));
         const headers = {
@@ -69,7 +69,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
             { keys: key === undefined ? [] : [key], now: now() },
           ),
         };
-        const answer = await post(ring(fetch), route.url, { headers, body, timeoutSeconds });
+        const answer = await post(guarded(fetch), route.url, { headers, body, timeoutSeconds });
         return "kind" in answer ? answer : outcomeOf(answer, now());
       },
 
@@ -122,7 +122,7 @@ function idIn(text: string | undefined): string | undefined {
 const aheadMsMax = 300_000;
 
 /** Body of a callback: a call's result. Other fields are ignored. */
-export const toldSchema = /* @__PURE__ */ z.lazy(() => {
+export const reportSchema = /* @__PURE__ */ z.lazy(() => {
   const time = z.nullish(
     z.iso.datetime({ offset: true, error: "must be an instant such as 2026-11-21T09:00:00Z" }),
   );
@@ -149,7 +149,7 @@ export const toldSchema = /* @__PURE__ */ z.lazy(() => {
 
 /** Result of reading a webhook's callback. Errors quote nothing of the body, as they are sent back. */
 export type ToldByWebhook =
-  | Extract<ToldResult, { kind: "told" }>
+  | Extract<CallbackReport, { kind: "reported" }>
   | { kind: "unverified"; error: SignatureProblem }
   | { kind: "malformed"; errors: BodyProblem[] };
 
@@ -178,7 +178,7 @@ export function readWebhookCallback(
   }
   const json = parsed(body);
   if (json === undefined) return malformed([{ pointer: "", detail: "must be JSON" }]);
-  const { data, error } = toldSchema.safeParse(json);
+  const { data, error } = reportSchema.safeParse(json);
   const wrong = (error?.issues ?? []).map(({ path, message }) => ({
     pointer: path.map((step) => `/${String(step)}`).join(""),
     detail: message,
@@ -189,7 +189,7 @@ export function readWebhookCallback(
   const timeIn = (text: string | null | undefined) => (text ? Date.parse(text) : null);
   const times = { answeredAt: timeIn(answered_at), endedAt: timeIn(ended_at) };
   const result = { status, human, word: status, seconds, ...times };
-  return { kind: "told", result, ...(opt_out === true ? { optedOut: true } : {}) };
+  return { kind: "reported", result, ...(opt_out === true ? { optedOut: true } : {}) };
 }
 
 const malformed = (errors: BodyProblem[]): ToldByWebhook => ({ kind: "malformed", errors });

@@ -14,11 +14,12 @@ export function keys({ hashes }: KeyedNumber): DocumentKey[] {
  * from the call that it replaces, so an erasure since that call covers the redial too.
  */
 function findErasure(
-  { acceptedAt: ownAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
+  { acceptedAt: clientReceiverAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
   hashes: readonly string[],
   documents: DocumentsRead,
 ): number | undefined {
-  const acceptedAt = first === undefined ? ownAt : Math.min(ownAt, timeOfId(first));
+  const acceptedAt =
+    first === undefined ? clientReceiverAt : Math.min(clientReceiverAt, timeOfId(first));
   return hashes
     .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
     .find((at) => acceptedAt <= at);

@@ -1,11 +1,11 @@
 import { readRows } from "#test/support/reads.ts";
+import { createRequestId, firstCallIdAt, toAccountName, toCallId } from "#shared/calls/ids.ts";
 import { accountOf } from "../support/account-of.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
 import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { toCallId, createRequestId, firstCallIdAt } from "#shared/calls/ids.ts";
 import { withEvents, applyDeliveries } from "#shared/events/outbox-rows.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { recordResult } from "#shared/calls/record-result.ts";
@@ -159,8 +159,8 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     numberTail: "23",
   };
   const route = {
-    type: "vapi",
-    account: "vapi-north-america",
+    provider: "vapi",
+    account: toAccountName("vapi-north-america"),
     baseUrl: "https://api.vapi.example.com",
     agent: "0f8fad5b-d9cb-469f-a165-70867728950e",
     from: "7c9e6679-7425-40de-944b-e07fc1f90ae7",

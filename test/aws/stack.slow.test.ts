@@ -196,7 +196,9 @@ describe("the AWS stack", () => {
   });
 
   const indexNames =
-    "due events ownEvents number attention week client clientCampaign campaign agent".split(" ");
+    "due events clientReceiverEvents number attention week client clientCampaign campaign agent".split(
+      " ",
+    );
   it("keeps the ledger: point-in-time recovery, ttl, no deletion, the adapter's keys and indexes", () => {
     template.hasResource("AWS::DynamoDB::GlobalTable", {
       DeletionPolicy: "RetainExceptOnCreate",

@@ -7,11 +7,11 @@ import {
   startOf,
   workerNames,
 } from "#infra/generate/workers.ts";
-import { typeNames } from "#shared/calls/provider-types.ts";
+import { plannedTypes } from "#shared/calls/provider-types.ts";
 import { report, table } from "./report.ts";
 
 /** All adapters except those of the smallest dialer: the webhook, and the simulator of `npm start`. */
-const adapters = typeNames.filter((name) => name !== "webhook" && name !== "simulator");
+const adapters = plannedTypes.filter((name) => name !== "webhook" && name !== "simulator");
 
 /** Omits the adapters' files, with the forms of their routes, and the modules that they alone import. */
 const withoutAdapters: Plugin = {

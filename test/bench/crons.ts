@@ -1,6 +1,5 @@
 /** Measures the CPU and the statements of a minute's crons, beside backlogs that wait. */
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { sweep, upkeep } from "#test/support/entries.ts";
 import { createDutiesBench, type DutiesBench, fillBacklogs } from "../support/duties-bench.ts";
 import { report, table } from "./report.ts";
 

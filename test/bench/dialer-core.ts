@@ -4,6 +4,7 @@
  * default the client that Lambda has, with a connection for each request), and TABLE, in the DynamoDB at AWS_ENDPOINT_URL_DYNAMODB, if the ledger is not in
  * memory.
  */
+import { consumeCalls } from "#test/support/entries.ts";
 import { createMemoryJournal } from "../support/memory-journal.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
@@ -12,7 +13,6 @@ import { randomBytes } from "node:crypto";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { connect, createDialerMemory, systemClock } from "#functions/dialer/wiring.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import { createRequestId } from "#shared/calls/ids.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";

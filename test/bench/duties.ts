@@ -1,6 +1,5 @@
 /** Measures after how many minutes each duty of the crons is done, beside many backlogs that wait and requests that finish. */
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { sweep, upkeep } from "#test/support/entries.ts";
 import { aCall } from "../support/calls.ts";
 import {
   createDutiesBench,

@@ -67,7 +67,7 @@ export async function fillD1(platform: CountedCloudflare, from: number, to: numb
     claims: ["0".repeat(20)],
     claimedAt: startAt,
     updatedAt: startAt,
-    route: { account: "webhook", type: "webhook" },
+    route: { account: "webhook", provider: "webhook" },
     providerCallId: `CA${"0".repeat(32)}`,
     numberTail: "23",
     history: [

@@ -1,3 +1,4 @@
+import { consumeCalls, consumeEvents, dispatch, sweep, upkeep } from "#test/support/entries.ts";
 import { createMemoryJournal } from "../support/memory-journal.ts";
 import { settingsUnder } from "../support/dialer-parts.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
@@ -9,12 +10,7 @@ import type {
   DialerSettings,
   DispatcherTraits,
 } from "#functions/dialer/runtime/context.ts";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
 import { createDialerMemory, systemClock } from "#functions/dialer/wiring.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { createRequestId } from "#shared/calls/ids.ts";

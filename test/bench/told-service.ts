@@ -95,7 +95,7 @@ export async function startTold(
   });
 
   /** Has the receiver of calls tell the end of each, as docs/results.md says. */
-  async function tellEnds(): Promise<void> {
+  async function reportEnds(): Promise<void> {
     const key = parseSigningKey(webhook.secrets["SECRET"] ?? "", "the stand-in's secret");
     for (const { ourId = "", request } of standIn.calls.placed) {
       const body = JSON.stringify({ status: "completed", seconds: 60, human: true });
@@ -129,7 +129,7 @@ export async function startTold(
     async passMinutes(minutes: number): Promise<void> {
       for (let minute = 0; minute < minutes; minute++) {
         clock.set(clock.now() + minuteMs);
-        if (minute === 0 && account === "unpaced" && told !== "nothing") await tellEnds();
+        if (minute === 0 && account === "unpaced" && told !== "nothing") await reportEnds();
         await service.sweep();
         await service.deliverInTime();
         await service.deliverEvents();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
+import { storeDeadLetters } from "#functions/api/actions/store-dead-letters.ts";
 import {
   answerBatch,
   createCloudflareQueue,
@@ -72,7 +72,7 @@ describe("dead letters that the API keeps", () => {
       envelope: message.body,
     }));
     const deadLetters = createR2DeadLetters(bucket);
-    answerBatch(messages, await keepDeadLetters(queue, dead, { deadLetters, log }));
+    answerBatch(messages, await storeDeadLetters(queue, dead, { deadLetters, log }));
     return { answers, logged };
   }
   const kept = async () =>

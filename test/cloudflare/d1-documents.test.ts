@@ -24,7 +24,7 @@ describe("D1 as documents: D1's bill", () => {
     const documents = await createDocuments(() => suiteNow, database);
     const value = { fingerprint: "f", requestId: "r", acceptedAt: 1 };
     const key = aDocument("idempotency-key", "k", value, suiteNow + 86_400_000);
-    const failures = { kind: "failures", key: "account main" } as const;
+    const failures = { kind: "counters", key: "account main" } as const;
     const window = { notBefore: suiteNow, notAfter: suiteNow + 5000 };
     const works = [
       () => documents.write(anew(key)),

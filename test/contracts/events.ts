@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { toCallId } from "#shared/calls/ids.ts";
 import { createToken } from "#shared/settings/tokens.ts";
 import { jsonRequest } from "../support/json-request.ts";
-import { tellOwnReceiver } from "../support/own-receiver-story.ts";
+import { messageClientReceiver } from "../support/client-receiver-story.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { freePort, type PlatformUnderTest, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";
@@ -74,7 +74,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
      * Tells the end of a call twice, of every fourth one also before its own answer, and of every eighth one with wrong
      * callbacks in between.
      */
-    async function tellEnd(call: ReceivedCall, answer: () => void): Promise<void> {
+    async function reportEnd(call: ReceivedCall, answer: () => void): Promise<void> {
       const number = Number(call.phone_number.slice(-4));
       const tell = async () => answered.right.add(await callBack(call, spoken));
       if (number % 4 === 0) await tell();
@@ -109,7 +109,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
           dialed: await startReceiver((request, response) => {
             const call = verifiedCall(request, response);
             if (call === undefined) return;
-            void tellEnd(call, () => response.writeHead(200).end("{}"));
+            void reportEnd(call, () => response.writeHead(200).end("{}"));
           }),
           small: await startReceiver(taking),
           big: await startReceiver(taking),
@@ -210,7 +210,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
 
     it("delivers to a receiver that a client makes, signed with its secret", async () => {
       const call = { phone_number: "+13035570001", agent_id: "agent" };
-      await tellOwnReceiver(bench.service.address, own.token, call);
+      await messageClientReceiver(bench.service.address, own.token, call);
       expect(bench.service.output()).not.toContain("whsec_");
     });
 

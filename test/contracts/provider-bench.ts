@@ -87,7 +87,7 @@ export interface ResultsUnderTest {
     /** Requests for two pages, the second after an answer of `page(…, true)`. */
     asks(from: number): ExpectedRequest[];
     rowOf(providerCallId: string, record: object): object;
-    page(rows: object[], hasMore: boolean): unknown;
+    page(rows: object[], hasClientEntries: boolean): unknown;
   };
 }
 
@@ -126,7 +126,7 @@ export type AnswerWith = Parameters<typeof startTestReceiver>[0];
 export const patientSeconds = 60;
 
 interface DialOptions {
-  ring?: (own: Send) => Send;
+  guarded?: (own: Send) => Send;
   /** Time limit of the dialing. Shorter where a test waits for it to pass. */
   timeoutSeconds?: number;
 }
@@ -145,9 +145,9 @@ export function createProviderBench(provider: ProviderUnderTest) {
     baseUrl: string,
     call = aCall(),
     send: Send = sendByNode,
-    { ring = (own) => own, timeoutSeconds = patientSeconds }: DialOptions = {},
+    { guarded = (own) => own, timeoutSeconds = patientSeconds }: DialOptions = {},
   ): Promise<DialOutcome> =>
-    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds, ring }, routeAt(baseUrl));
+    providerAt(baseUrl, send).dial({ call, attempt: 1, timeoutSeconds, guarded }, routeAt(baseUrl));
 
   return {
     provider,
@@ -173,11 +173,11 @@ export function createProviderBench(provider: ProviderUnderTest) {
         response.end(JSON.stringify(provider.firstAnswer));
       });
       let looks = 0;
-      const ring = () => async () => {
+      const guarded = () => async () => {
         looks += 1;
         throw new Withheld("not any more");
       };
-      const error: unknown = await dialAt(receiver.url, aCall(), sendByNode, { ring }).catch(
+      const error: unknown = await dialAt(receiver.url, aCall(), sendByNode, { guarded }).catch(
         (thrown: unknown) => thrown,
       );
       return { error, looks, received: receiver.received };

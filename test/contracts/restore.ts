@@ -1,10 +1,8 @@
+import { consumeCalls, sweep, upkeep } from "#test/support/entries.ts";
 import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
 import type { MadeTokenAnswer } from "#functions/operator/tokens.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import { type Call, accountNameOf } from "#shared/calls/call-request.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
@@ -360,7 +358,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     settings: {
       ...settingsUnder(plan, log),
       postEvent: () => Promise.reject(new Error("the plan has no receiver")),
-      providerOf: ({ type }) => ({
+      providerOf: ({ provider: type }) => ({
         async dial({ call }) {
           if (provider.isBusy)
             return { kind: "not_placed", code: "http_429", retryAfterSeconds: 5 };

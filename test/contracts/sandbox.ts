@@ -1,11 +1,7 @@
+import { consumeCalls, consumeEvents, dispatch, sweep, upkeep } from "#test/support/entries.ts";
 import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { testClientOf, toCallId, withCalls } from "#shared/calls/ids.ts";
 import { parseDialPlan } from "../support/plans.ts";

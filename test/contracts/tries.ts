@@ -1,10 +1,7 @@
+import { consumeCalls, consumeEvents, sweep, upkeep } from "#test/support/entries.ts";
 import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { type Call, accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallResult, ResultStatus } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";

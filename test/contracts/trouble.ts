@@ -24,7 +24,7 @@ function startAfter(secondsToWait: number, { script }: PlatformUnderTest): Promi
 const sentTwice: string[] = [];
 
 /** Notes the calls of which another request came after one that was not refused. */
-function noteSentTwice(received: readonly Received[], refused: ReadonlySet<Received>): void {
+function countSentTwice(received: readonly Received[], refused: ReadonlySet<Received>): void {
   const rung = new Set<string>();
   for (const one of received.filter(({ path, id }) => path === "/dial" && id !== "")) {
     if (rung.has(one.id)) sentTwice.push(one.id);
@@ -50,7 +50,7 @@ async function startBench(
     post: (calls: object[], client: Client = "big") => bench.post(calls, tokens[client].token),
     /** Ends the service. `refused`: requests that surely rang nobody. */
     async end(refused: ReadonlySet<Received> = new Set()) {
-      noteSentTwice(bench.received, refused);
+      countSentTwice(bench.received, refused);
       await bench.end();
     },
   };

@@ -133,7 +133,7 @@ describe("a dialer on Workers that dies at each delivery", () => {
     await miniflare.setOptions(optionsFor(dying));
     const ledger = await miniflare.getD1Database("LEDGER", "api");
     const sixMinutes = 6 * 60_000;
-    for (const field of ["fullRoundAt", "lookedAt", "beatAt"]) {
+    for (const field of ["fullRoundAt", "tickedAt", "beatAt"]) {
       await ledger
         .prepare(
           `UPDATE documents SET value = json_set(value, '$.${field}', value->>'${field}' - ${sixMinutes})

@@ -73,7 +73,7 @@ export function seeds(): string {
       room: 0,
       blamed: [],
     }),
-    document("failures", `${refusedBacklog} refusals`, { http_404: 20, "in US": 20 }),
+    document("counters", `${refusedBacklog} refusals`, { http_404: 20, "in US": 20 }),
     ...[...counts].map(([key, value]) => document("usage", key, value)),
     ...[...backlogs].map(([key, { client, agentId }]) =>
       document("backlog", key, { client, agentId, usedAt: now, answers: null }),

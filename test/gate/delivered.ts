@@ -304,7 +304,9 @@ async function leave(
       .replaceAll(/,\\*"endsAt\\*":[\d.]+/g, "")
       .replaceAll(/,\\*"mode\\*":\\*"live\\*"/g, "")
       .replaceAll(/ \([\w.-]+:\d+:\d+\)/g, "")
-      .replaceAll(/(\\*)"provider\\*":/g, '$1"account$1":');
+      .replaceAll(/(?<=")failures(?=\\*")/g, "counters")
+      .replaceAll(/(?<=")lookedAt(?=\\*")/g, "tickedAt")
+      .replaceAll(/(\\*)"(?:provider|type)\\*":/g, '$1"account$1":');
   const sorted = (all: Iterable<string>) => [...all].map(masked).toSorted();
   const left = {
     retried: retried.toSorted(),
@@ -370,8 +372,14 @@ function nameOf(one: unknown): string {
   if (typeof one !== "object" || one === null) return String(one);
   const { next = one }: { next?: object } = one;
   const { id, kind, key }: { id?: string; kind?: string; key?: string } = next;
-  return id ?? `${kind}:${key}`;
+  return id ?? `${kind === "failures" ? "counters" : kind}:${key}`;
 }
+
+type DialOptions = Parameters<DialingProvider<Route>["dial"]>[0];
+/** A request to dial. What is `guarded` was `ring` then. */
+type DialRequest = Omit<DialOptions, "guarded"> & {
+  [Name in "guarded" | "ring"]?: DialOptions["guarded"];
+};
 
 /** A provider that answers by the call's id. */
 function providerAlong(
@@ -390,10 +398,10 @@ function providerAlong(
     Withheld: Dialing["Withheld"];
   },
 ) {
-  const canLookUp = route.type === "twilio" || route.type === "vapi";
+  const canLookUp = route.provider === "twilio" || route.provider === "vapi";
   return {
-    async dial(request: Parameters<DialingProvider<Route>["dial"]>[0]): Promise<DialOutcome> {
-      const { call, attempt, timeoutSeconds, maxCallMinutes, callbackUrl, ring } = request;
+    async dial({ ring, guarded = ring, ...request }: DialRequest): Promise<DialOutcome> {
+      const { call, attempt, timeoutSeconds, maxCallMinutes, callbackUrl } = request;
       const of = (what: string) => fractionOf(seed, `${what} ${call.id}`);
       if (of("prepares") < 0.2) await clock.sleep(7_000 * of("prepare"));
       const send: Send = async (_url, { mayLeave }) => {
@@ -407,7 +415,10 @@ function providerAlong(
       };
       const { signal } = new AbortController();
       const fetchOptions = { headers: {}, redirect: "manual", signal } as const;
-      await ring(send, of("ring") < 0.3 ? 5 : timeoutSeconds)("https://example.com", fetchOptions);
+      await guarded?.(send, of("ring") < 0.3 ? 5 : timeoutSeconds)(
+        "https://example.com",
+        fetchOptions,
+      );
       await clock.sleep(4_000 * of("answers") ** 3);
       return outcomeOf(of("outcome"));
     },

@@ -107,8 +107,10 @@ type Ask = (side: Side, settings: object) => unknown;
 async function answerOf(ask: Ask, side: Side, { settings }: SideSettings): Promise<string> {
   try {
     const answer = JSON.stringify(await ask(side, settings)) ?? "undefined";
-    // Calls of rows had no mode then, and a route's account another name.
-    return answer.replaceAll(',"mode":"live"', "").replaceAll('"provider":', '"account":');
+    // Calls of rows had no mode then, and two of a route's fields had other names.
+    return answer
+      .replaceAll(',"mode":"live"', "")
+      .replaceAll(/"(?:provider|type)":/g, '"account":');
   } catch (error) {
     // Then, the schema's own error said that a document cannot be read.
     if (error instanceof UnreadableError || error instanceof z.ZodError) return "throws unreadable";

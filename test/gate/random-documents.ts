@@ -234,7 +234,7 @@ function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[]
           "list",
           {
             keys: is(obstacle / 4) ? [...keys, "01234567"] : keys,
-            hasMore: is(0.5),
+            ...inBothNames(is(0.5)),
             current: null,
           },
         ]
@@ -246,4 +246,9 @@ function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[]
     ],
     is(0.2) ? ["receiver", "crm", { leaseUntil: 0, nextAt: 0, isSlow: false }] : undefined,
   ];
+}
+
+/** Says whether there are entries for one client's calls, in the words of then and of now. */
+function inBothNames(hasClientEntries: boolean): object {
+  return { hasClientEntries, hasMore: hasClientEntries };
 }

@@ -1,3 +1,4 @@
+import { dispatch } from "#test/support/entries.ts";
 import * as z from "#shared/lib/zod.ts";
 import { type RowsRead, toRowsRead, unreadable } from "#shared/ports/unreadable.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
@@ -20,15 +21,14 @@ import * as core from "./frozen/core.mjs";
 import { dialOf } from "../support/resolved.ts";
 import type { Forecasting } from "./forecast.ts";
 import type { Asked, AskedLater, Side } from "./judged.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
 import { forecastCalls } from "#functions/operator/forecast/forecast-calls.ts";
 import { createHoldersNow } from "#functions/operator/forecast/holders-now.ts";
 
 const log: Log = () => undefined;
 
 /** Returns whether a provider can be asked for calls of this kind in the worlds of these tests. */
-const providerOf = ({ type }: Route) =>
-  type === "twilio" || type === "vapi" ? { lookUp: log } : {};
+const providerOf = ({ provider }: Route) =>
+  provider === "twilio" || provider === "vapi" ? { lookUp: log } : {};
 
 const callerOf = ({ client, mode, acceptedAt, notBefore }: Call) => ({
   client,
@@ -58,20 +58,26 @@ const rowsThen = ({ rows, unreadable: others }: RowsRead<{ id: string }>) => ({
   unreadable: others,
 });
 
-/** Returns what has a route with one of the route's fields renamed. */
-function withRenamed<Value>(value: Value, from: string, to: string): Value {
+type Names = Readonly<Partial<Record<string, string>>>;
+
+/** Names of a route's fields then, by their names now, and the other way round. */
+const namesThen: Names = { account: "provider", provider: "type" };
+const namesNow: Names = { provider: "account", type: "provider" };
+
+/** Returns what has a route with the route's fields renamed. */
+function withRenamed<Value>(value: Value, names: Names): Value {
   const { route }: { route?: Route | null } = Object(value);
   if (route == null) return value;
-  const fields = Object.entries(route).map(([name, field]) => [name === from ? to : name, field]);
+  const fields = Object.entries(route).map(([name, field]) => [names[name] ?? name, field]);
   return Object({ ...value, route: Object.fromEntries(fields) });
 }
 
 /** Returns what has a route as it was then, when its `provider` was the account. */
-const former = <Value>(value: Value): Value => withRenamed(value, "account", "provider");
+const former = <Value>(value: Value): Value => withRenamed(value, namesThen);
 
-/** Returns a ledger whose rows have their route's account under this name. Both sides have one, as it costs ticks. */
+/** Returns a ledger whose rows have routes with these names of fields. Both sides have one, as it costs ticks. */
 function ledgerNaming(
-  name: "account" | "provider",
+  [read, written]: [Names, Names],
   toForm: (read: RowsRead<{ id: string }>) => object,
   ledger: CallLedger,
 ): CallLedger {
@@ -79,7 +85,7 @@ function ledgerNaming(
     Object(
       toForm(
         toRowsRead(
-          rows.map((row) => withRenamed(row, "account", name)),
+          rows.map((row) => withRenamed(row, read)),
           others,
         ),
       ),
@@ -89,19 +95,14 @@ function ledgerNaming(
     read: async (ids) => inForm(await ledger.read(ids)),
     readWithoutContext: async (ids) => inForm(await ledger.readWithoutContext(ids)),
     write: (changes) =>
-      ledger.write(
-        changes.map(({ next, seen }) => ({ next: withRenamed(next, name, "account"), seen })),
-      ),
+      ledger.write(changes.map(({ next, seen }) => ({ next: withRenamed(next, written), seen }))),
   };
 }
 
 /** Returns the routes of a plan of then as they are written now. */
-const asNow = (agents: Record<string, Route & { provider?: string }>): Record<string, Route> =>
+const asNow = (agents: Record<string, Route>): Record<string, Route> =>
   Object.fromEntries(
-    Object.entries(agents).map(([agent, { provider: account = "", ...route }]) => [
-      agent,
-      { ...route, account },
-    ]),
+    Object.entries(agents).map(([agent, route]) => [agent, withRenamed({ route }, namesNow).route]),
   );
 
 /** The rules as they were before they had modules of their own. */
@@ -112,7 +113,7 @@ export const frozen: Side & Forecasting = {
 
   Withheld: core.Withheld,
   createMemory: core.createDialerMemory,
-  ledger: (ledger) => ledgerNaming("provider", rowsThen, ledger),
+  ledger: (ledger) => ledgerNaming([namesThen, namesNow], rowsThen, ledger),
   dialCalls: core.dialCalls,
   dispatch: core.dispatch,
   parse(value, hashKeys) {
@@ -183,7 +184,7 @@ export const today: Side & Forecasting = {
 
   Withheld,
   createMemory: createDialerMemory,
-  ledger: (ledger) => ledgerNaming("account", (read) => read, ledger),
+  ledger: (ledger) => ledgerNaming([{}, {}], (read) => read, ledger),
   dialCalls: (requested, deps, deadline) =>
     dialCalls(requested.map(Object), Object(deps), deadline),
   dispatch: (deps, deadline) => dispatch(Object(deps), deadline),

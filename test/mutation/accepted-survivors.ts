@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
   ["transitions:enterState", "ConditionalExpression", "dueAt !== undefined", "true", because.json],
   ["transitions:enterState", "ConditionalExpression", "by !== undefined", "true", because.json],
   [
-    "transitions:keepForTries",
+    "transitions:toPlacedWithTries",
     "ConditionalExpression",
     "tries === undefined",
     "false",

@@ -57,12 +57,12 @@ const ofRequests = toMutants(
     ],
     [
       "the clock is checked once the connection stands",
-      "createLastLook.ring.mayLeave",
+      "createLastLook.guarded.mayLeave",
       returns("true"),
     ],
     [
       "a later request of an adapter must be able to end before the claim lapses",
-      "createLastLook.ring.preliminaryMs",
+      "createLastLook.guarded.preliminaryMs",
       becomes("timeoutSeconds * 1000"),
     ],
     [

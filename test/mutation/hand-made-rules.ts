@@ -89,7 +89,11 @@ const ofLists = toMutants(
       "gates:orders",
       becomes("[restore.admit, cancellation.admit, doNotCall.admit, pause.admit]"),
     ],
-    ["a redial of an erased call is not made", "findErasure.acceptedAt", becomes("ownAt")],
+    [
+      "a redial of an erased call is not made",
+      "findErasure.acceptedAt",
+      becomes("clientReceiverAt"),
+    ],
     ["an erased row has no evidence of checks", "withoutPerson.history", becomes("row.history")],
     [
       "sweeps erase later rows",
@@ -137,11 +141,11 @@ const ofRestores = toMutants(
     ["clocks of processes differ", "restoreMarginMs", becomes("0")],
     [
       "the ledger stays behind while dialing is suspended",
-      "takeLease.next.epoch",
+      "takeLease.lease.epoch",
       becomes("Math.max(value.epoch, outside) + 1"),
     ],
     ["a restore is over once nothing more is found", "beginPass.mayEnd", becomes("true")],
-    ["a seen epoch is not lowered", "noteEpoch", callBecomes("Math.max", "epoch")],
+    ["a seen epoch is not lowered", "rememberEpoch", callBecomes("Math.max", "epoch")],
   ],
 );
 
@@ -245,19 +249,19 @@ const ofMeasures = [
     [
       [
         "a process knows each client's receivers apart",
-        "noteReceivers.own",
-        callBecomes("get", "read.get(kind, keys[0]?.key ?? key)"),
+        "rememberReceivers.value",
+        callBecomes("find", "read.find(kind, keys[0]?.key ?? key)"),
       ],
       [
         "a client's receivers are told of its own calls",
-        "ownReceiversOf",
-        returns("[...ownReceivers.values()].flatMap(({ own }) => own)"),
+        "clientReceiversOf",
+        returns("[...knownReceivers.values()].flatMap(({ own }) => own)"),
         // An event names a receiver with its client, and a row with another client is passed over: each bears the load alone.
         [
           "findReceiverOf",
           callBecomes(
             "find",
-            "ownReceiversOf(client, own).find((one) => one.own.name === key.name)",
+            "clientReceiversOf(client, own).find((one) => one.own.name === key.name)",
           ),
         ],
         ["readPending.isOwn", becomes("() => true")],

@@ -64,7 +64,7 @@ const ofRows = toMutants(
     ["a call whose row cannot be read stays live", "mayBeLive", never("unreadable")],
     [
       "a finished request whose row cannot be read stays",
-      "finishForOwn.row",
+      "finishForClientReceivers.row",
       rowAsAbsent("rows.get"),
     ],
     ["the last try of a call is not absent", "readTries.row", rowAsAbsent("found.get")],

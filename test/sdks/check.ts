@@ -80,7 +80,7 @@ const checked: readonly Checked[] = [
 async function requestOf({ type, fields = {} }: Pick<Checked, "type" | "fields">) {
   const pair = await startPair(type, { fields: { ...routeFields[type], ...fields } });
   try {
-    const outcome = await pair.dial({ callbackUrl, tellsAnswer: true, maxCallMinutes: 30 });
+    const outcome = await pair.dial({ callbackUrl, reportsAnswer: true, maxCallMinutes: 30 });
     if (outcome.kind !== "placed") throw new Error(`${type} answered ${outcome.kind}`);
     return pair.standIn.calls.placed[0]?.request;
   } finally {

@@ -33,12 +33,12 @@ const triesMax = 4;
  * Creates the callbacks of all providers, about the end of each call and some at its beginning: doubled, reordered,
  * late, or never. Somebody else forges some.
  *
- * @param tellOptOuts true if some callees ask not to be called again, of which a webhook's callback alone knows
+ * @param reportOptOuts true if some callees ask not to be called again, of which a webhook's callback alone knows
  */
 export function createCallbacks(
   world: World,
   request: Requesting,
-  { tellOptOuts }: { tellOptOuts: boolean },
+  { reportOptOuts }: { reportOptOuts: boolean },
 ): CallingBack & { given: ReadonlySet<string>; sent: readonly CalledBack[] } {
   /** Paths of the addresses that providers were given. */
   const given = new Set<string>();
@@ -52,12 +52,12 @@ export function createCallbacks(
     const id = placement?.providerCallId ?? "none";
     const [, , account, callId = "", , numberHash = ""] = path.split("/");
     if (account !== "webhook") {
-      const isForm = placement?.route.type === "twilio";
+      const isForm = placement?.route.provider === "twilio";
       return { body: isForm ? `CallSid=${id}&CallStatus=busy` : JSON.stringify({ id }) };
     }
     const isForged = world.chance(0.2);
     const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
-    const optsOut = tellOptOuts && placement !== undefined && world.chance(0.15);
+    const optsOut = reportOptOuts && placement !== undefined && world.chance(0.15);
     const body = JSON.stringify({ status: "busy", ...(optsOut ? { opt_out: true } : {}) });
     const headers = createSignatureHeaders({ id: callId, body }, { keys, now: world.now() });
     if (isForged) return { body, headers, mustBe: 401 };
@@ -101,14 +101,14 @@ export function createCallbacks(
   return {
     given,
     sent,
-    readCallback: tellOptOuts
+    readCallback: reportOptOuts
       ? async (signed, _, callId) => readWebhookCallback(signed, ownKey, callId)
       : undefined,
     offer(url) {
       const path = new URL(url).pathname;
       given.add(path);
       // A signed callback that is read says that the call was placed.
-      const proves = tellOptOuts && path.startsWith("/callbacks/webhook/");
+      const proves = reportOptOuts && path.startsWith("/callbacks/webhook/");
       if (world.chance(0.1) && !proves) after(world.between(10, 60_000), undefined, path);
       if (world.chance(0.8)) {
         world.after(world.between(10, hourMs), "a callback is forged", () => void forge(path));

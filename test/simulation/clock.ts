@@ -1,8 +1,5 @@
-import { handleStoredLetters } from "#functions/dialer/consume/handle-stored-letters.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
+import { dispatch, handleStoredLetters, sweep, upkeep } from "#test/support/entries.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { nextWorkAt } from "./next-work.ts";
 import type { Processes } from "./processes.ts";
 import type { Scenario } from "./scenario.ts";

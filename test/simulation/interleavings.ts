@@ -1,7 +1,6 @@
+import { consumeCalls, sweep } from "#test/support/entries.ts";
 import { readRows } from "#test/support/reads.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { dialerParts } from "../support/dialer-parts.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
@@ -244,7 +243,7 @@ async function play(
       await world.wait(0, "a provider answers");
       return outcome;
     },
-    ...(route.type === "vapi"
+    ...(route.provider === "vapi"
       ? {
           lookUp: async () =>
             step("look-up", async () =>

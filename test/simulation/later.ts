@@ -1,6 +1,4 @@
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { dispatch, sweep, upkeep } from "#test/support/entries.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import type { Processes } from "./processes.ts";

@@ -22,7 +22,8 @@ export function lifeFrom(world: World): Life {
   return { endsAt: world.now() + ms, status, answeredAt, isAnswerKept: world.chance(0.5) };
 }
 
-export const isTelling = ({ type }: Pick<Route, "type">): boolean => tellingTypes.has(type);
+export const isTelling = ({ provider }: Pick<Route, "provider">): boolean =>
+  tellingTypes.has(provider);
 
 /**
  * Creates the records of placed calls. They lag, and may be slow, fail, be unreadable, or lack a call in a list.

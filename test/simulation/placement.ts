@@ -1,5 +1,5 @@
 import type { Route } from "#shared/calls/call-request.ts";
-import type { SignedCallback, ToldResult } from "#shared/providers/provider.ts";
+import type { SignedCallback, CallbackReport } from "#shared/providers/provider.ts";
 
 /** A request of ours for one call, as received by the provider. */
 export interface Requested {
@@ -37,7 +37,7 @@ export interface Life {
 export interface CallingBack {
   /** Verifies and reads what a webhook has sent. Undefined: the dialer ignores it. */
   readCallback:
-    | ((signed: SignedCallback, route: Route, callId?: string) => Promise<ToldResult>)
+    | ((signed: SignedCallback, route: Route, callId?: string) => Promise<CallbackReport>)
     | undefined;
   /** Notes an address that a request carried. The provider may call back though nothing was placed. */
   offer(url: string): void;

@@ -49,8 +49,8 @@ export function createSimulatedProvider(
   const remembered = new Map<string, { providerCallId: string; until: number }>();
 
   const keyOf = (id: string, attempt: number, route: Route): string | undefined => {
-    if (route.type === "telnyx") return `${id}-${attempt}`;
-    return route.type === "webhook" && route.idempotent === true ? id : undefined;
+    if (route.provider === "telnyx") return `${id}-${attempt}`;
+    return route.provider === "webhook" && route.idempotent === true ? id : undefined;
   };
 
   const chosen = (): keyof Fates | "placed" => {
@@ -72,8 +72,8 @@ export function createSimulatedProvider(
     route: Route,
   ): Promise<DialOutcome> {
     const at = world.now();
-    const { timeoutSeconds, ring } = request;
-    const isLater = route.type === "livekit";
+    const { timeoutSeconds, guarded } = request;
+    const isLater = route.provider === "livekit";
     if (isLater) {
       world.mayStop("an agent is dispatched");
       const longestMs = (timeoutSeconds - splitTime(timeoutSeconds, agentWaitSeconds).call) * 1000;
@@ -90,7 +90,7 @@ export function createSimulatedProvider(
     };
     const { signal } = new AbortController();
     const sent = { headers: {}, redirect: "manual", signal } as const;
-    await ring(send, ringSeconds)("https://provider.example", sent);
+    await guarded(send, ringSeconds)("https://provider.example", sent);
     return outcome ?? { kind: "unknown", code: "nothing_sent" };
   }
 
@@ -119,7 +119,7 @@ export function createSimulatedProvider(
     const place = (afterMs: number): string => {
       doomed.add(call.id);
       const providerCallId = `provider_${world.hex()}`;
-      const until = leftAt + (route.type === "telnyx" ? commandMemoryMs : Infinity);
+      const until = leftAt + (route.provider === "telnyx" ? commandMemoryMs : Infinity);
       if (key !== undefined) remembered.set(key, { providerCallId, until });
       world.after(afterMs, "a phone rings", () => {
         world.note(`placed ${call.id}`);
@@ -179,7 +179,7 @@ export function createSimulatedProvider(
     const listed = placements.filter(
       ({ account, placedAt }) => account === accountNameOf(route) && placedAt <= world.now() - lag,
     );
-    if (route.type === "twilio") {
+    if (route.provider === "twilio") {
       const providerCallIds = listed
         .filter(({ number }) => number === call.request.phone_number)
         .filter(({ placedAt }) => placedAt >= from && placedAt <= until)
@@ -196,9 +196,9 @@ export function createSimulatedProvider(
     () => fates().mute,
   );
   /** Returns how a webhook's signed callbacks are read; nothing for other providers. */
-  const signedBy = ({ type }: Route): Pick<DialingProvider<Route>, "readCallback"> => {
+  const signedBy = ({ provider }: Route): Pick<DialingProvider<Route>, "readCallback"> => {
     const { readCallback } = callbacks();
-    return type === "webhook" && readCallback !== undefined ? { readCallback } : {};
+    return provider === "webhook" && readCallback !== undefined ? { readCallback } : {};
   };
 
   return {

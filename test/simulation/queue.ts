@@ -1,7 +1,6 @@
+import { consumeCalls, consumeEvents } from "#test/support/entries.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
+import { storeDeadLetters } from "#functions/api/actions/store-dead-letters.ts";
 import type * as z from "#shared/lib/zod.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { type EventMessage, eventMessageSchema } from "#shared/ports/event-messages.ts";
@@ -198,7 +197,7 @@ export function createSimulatedQueue<Sent>(
     };
     processes
       .run(`${prefix}undertaker`, traits().lifeMs, (deps) =>
-        keepDeadLetters(deadQueue, [{ ...deliveredOf(letter), envelope: letter.json }], deps),
+        storeDeadLetters(deadQueue, [{ ...deliveredOf(letter), envelope: letter.json }], deps),
       )
       .then(end, (error: unknown) => {
         thrown.push(`thrown: by the ${prefix}undertaker, ${String(error)}`);

@@ -15,7 +15,7 @@ export interface PostSeen {
 }
 
 /** A request to a receiver that a client has made. */
-export interface OwnPost {
+export interface ClientReceiverPost {
   client: string;
   /** JSON. */
   body: string;
@@ -53,7 +53,7 @@ export function createReceivers(world: World, { receivers }: Scenario, isStormy:
   };
 
   /** Own receivers fail now and then in a storm. Whose they are their address tells. */
-  const own: OwnPost[] = [];
+  const own: ClientReceiverPost[] = [];
   const postOwn = async (url: string, body: string): Promise<EventAnswer> => {
     own.push({ client: new URL(url).hostname.replace(ownHost, ""), body });
     await world.wait(world.between(5, 1000), "an own receiver");

@@ -55,7 +55,7 @@ function resultsMissing(happened: ResultsHappened): string[] {
     if (state !== "PLACED") return result === null ? [] : [`result: ${id} is ${state} and has one`];
     if (backlog !== null || dueAt !== null) return [`result: ${id} is left to be asked for`];
     // Its result is what a signed callback said, beside a restore, where these are read.
-    if (route?.type === "webhook" && happened.scenario.restore !== undefined) return [];
+    if (route?.provider === "webhook" && happened.scenario.restore !== undefined) return [];
     const placement = byId.get(providerCallId ?? "");
     if (placement === undefined || route === null || !isTelling(route)) {
       return result === null ? [] : [`result: ${id} has one that nobody told`];
@@ -106,7 +106,7 @@ function callbacksUnheard({ callbacks, rows, scenario, calmFrom }: ResultsHappen
     if (row === undefined || !row.claims.includes(claim)) return [];
     const { route, placedAt, life, id } = placement;
     const isListed = placedAt + listLagMs <= at;
-    if (route.type === "vapi" && isListed && row.state !== "PLACED") {
+    if (route.provider === "vapi" && isListed && row.state !== "PLACED") {
       return [`unheard: ${id} is ${row.state} after a callback`];
     }
     const hasEnded = isTelling(route) && life.endsAt + listLagMs <= at;

@@ -279,7 +279,7 @@ export async function simulate(
   };
 
   const callbacks = createCallbacks(world, request, {
-    tellOptOuts: scenario.restore !== undefined,
+    reportOptOuts: scenario.restore !== undefined,
   });
   const clients = createClients(world, scenario, request);
   createRestores(world, scenario, ledger, documents.stored, epochs.current, request);
@@ -409,7 +409,7 @@ export async function simulate(
         appended,
         left: await entries.list({ limit: 100_000 }),
         ungathered: logged.filter(({ event }) => event === "journal.not_gathered").length,
-        ownPosts: receivers.own,
+        clientReceiverPosts: receivers.own,
         endAt,
       }),
       ...chainViolations({ ...told, placements: provider.placements }),

@@ -1,7 +1,8 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
-import { lagMaxAfter } from "#functions/dialer/dispatch/account-notes.ts";
+import { lagMaxAfter } from "#functions/dialer/dispatch/account-records.ts";
 import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
-import { isSlow } from "#functions/dialer/dispatch/view.ts";
+import { isSlow } from "#functions/dialer/dispatch/snapshot.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { backlogRooms } from "#shared/rules/gates.ts";
 import { firstRoom } from "#shared/rules/rule.ts";
@@ -155,7 +156,7 @@ describe("a backlog", () => {
     expiresAt: null,
   });
   const table = createRouteTable(parseDialPlan(testPlan, {}));
-  const account = table.account({ type: "vapi", account: "vapi" });
+  const account = table.account({ provider: "vapi", account: toAccountName("vapi") });
   const now = { of, account, accountBreaker: undefined, answers: "quick" as const };
 
   it("has one probe in flight behind its open breaker, once its time has come", () => {

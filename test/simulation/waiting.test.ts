@@ -1,5 +1,5 @@
+import { sweep } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";

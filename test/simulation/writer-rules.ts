@@ -6,7 +6,7 @@ import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { writeBudgets } from "#functions/api/actions/write-budgets.ts";
 import type { SeenRow } from "./operator-acts.ts";
 import { hashKey } from "./plan.ts";
-import type { OwnPost } from "./receivers.ts";
+import type { ClientReceiverPost } from "./receivers.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Written } from "./writers.ts";
 
@@ -26,7 +26,7 @@ export interface WritesHappened {
   left: readonly string[];
   /** Entries that could not be gathered, which is told. */
   ungathered: number;
-  ownPosts: readonly OwnPost[];
+  clientReceiverPosts: readonly ClientReceiverPost[];
   endAt: number;
 }
 
@@ -42,7 +42,7 @@ export function writeViolations(happened: WritesHappened): string[] {
     ...ordersOfOthers(happened),
     ...budgetsExceeded(happened),
     ...journalFlooded(happened),
-    ...ownEventsOfOthers(happened),
+    ...clientReceiverEventsOfOthers(happened),
   ];
 }
 
@@ -144,8 +144,8 @@ function journalFlooded(happened: WritesHappened): string[] {
 }
 
 /** Checks that a client's own receiver is told of its own calls alone. */
-function ownEventsOfOthers({ ownPosts, clientOf }: WritesHappened): string[] {
-  return ownPosts.flatMap(({ client, body }) => {
+function clientReceiverEventsOfOthers({ clientReceiverPosts, clientOf }: WritesHappened): string[] {
+  return clientReceiverPosts.flatMap(({ client, body }) => {
     const { data }: { data: { request_id?: string; id?: string } } = JSON.parse(body);
     const request = data.request_id;
     if (request === undefined || clientOf(request) === client) return [];

@@ -260,7 +260,7 @@ export async function fillWithADay(
     room: 0,
     blamed: [],
   });
-  await put("failures", "account:retell", { unreachable: 0, inRow: 12 });
+  await put("counters", "account:retell", { unreachable: 0, inRow: 12 });
   const paused = pauseKeyOf({ agent: "agent_paris" });
   const at = now - 18 * minuteMs;
   await put(paused.kind, paused.key, { of: { agent: "agent_paris" }, at, by: "ada" });

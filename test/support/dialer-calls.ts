@@ -1,6 +1,6 @@
+import { readyDeps } from "./entries.ts";
 import { readRows } from "#test/support/reads.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
-import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
@@ -152,7 +152,7 @@ export const rowsIn = async (bench: Bench, state: CallState): Promise<CallRow[]>
 /** Puts rows into the ledger, over existing ones, with the documents of the backlogs that they wait in. */
 export async function put(bench: Bench, ...rows: CallRow[]): Promise<void> {
   const waiting = rows.filter(({ state }) => state === "WAITING");
-  await ensureBacklogs(waiting, withPortLimits(bench.deps));
+  await ensureBacklogs(waiting, readyDeps(bench.deps));
   const current = await readRows(
     bench.rows,
     rows.map(({ id }) => id),

@@ -1,14 +1,10 @@
+import { consumeCalls, consumeEvents, dispatch, sweep, upkeep } from "./entries.ts";
 import { readRow } from "#test/support/reads.ts";
 import { asOneInvocation } from "./count-queries.ts";
 import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
 import type { DialerDeps, DialerSettings } from "#functions/dialer/runtime/context.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { parseDialPlan } from "./plans.ts";
@@ -32,7 +28,7 @@ import type {
   PlacedCall,
   SignedCallback,
   SoughtCall,
-  ToldResult,
+  CallbackReport,
 } from "#shared/providers/provider.ts";
 import type { EventBody } from "#shared/events/outbox-rows.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
@@ -42,8 +38,8 @@ import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
 /** True if providers of this type support look-ups here. */
-function hasRecords({ type }: Route): boolean {
-  return type === "twilio" || type === "vapi";
+function hasRecords({ provider }: Route): boolean {
+  return provider === "twilio" || provider === "vapi";
 }
 
 export interface LoggedEvent extends LogFields {
@@ -134,17 +130,18 @@ export function createDialerBench(
             },
           }),
       providerOf: (route) => ({
-        async dial({ call, attempt, timeoutSeconds, callbackUrl, ring }) {
+        async dial({ call, attempt, timeoutSeconds, callbackUrl, guarded }) {
           await bench.prepare(call);
           const send: Send = async (_url, { mayLeave }) => {
             await bench.connect(call);
-            if (bench.tellsConnection && mayLeave?.() === false) throw new Withheld("not any more");
+            if (bench.reportsConnection && mayLeave?.() === false)
+              throw new Withheld("not any more");
             dialed.push({ call, route, at: now });
             return new Response();
           };
           const { signal } = new AbortController();
           const request = { headers: {}, redirect: "manual", signal } as const;
-          await ring(send, bench.ringSeconds ?? timeoutSeconds)("https://example.com", request);
+          await guarded(send, bench.ringSeconds ?? timeoutSeconds)("https://example.com", request);
           callbackUrls.push(callbackUrl);
           return bench.answer(call, route, attempt, timeoutSeconds);
         },
@@ -155,7 +152,7 @@ export function createDialerBench(
               listResults: (from) => bench.list(from, route),
             }
           : {}),
-        ...(route.type === "webhook"
+        ...(route.provider === "webhook"
           ? { readCallback: (signed) => bench.told(signed, route) }
           : {}),
       }),
@@ -251,7 +248,7 @@ export function createDialerBench(
     /** The setting up of the connection for that request; a test sets it. */
     connect: async (_call: Call): Promise<void> => undefined,
     /** False on a platform that does not tell that a connection stands. */
-    tellsConnection: true,
+    reportsConnection: true,
     /** Time limit of that request, where the adapter has made others before. */
     ringSeconds: undefined as number | undefined,
     /** The provider's answer; a test sets it. */
@@ -267,7 +264,7 @@ export function createDialerBench(
     record: async (_placed: PlacedCall, _route: Route): Promise<CallResult | undefined> =>
       undefined,
     /** Result of verifying a signed callback; a test sets it. */
-    told: async (_signed: SignedCallback, _route: Route): Promise<ToldResult> => ({
+    told: async (_signed: SignedCallback, _route: Route): Promise<CallbackReport> => ({
       kind: "unverified",
     }),
     /** A receiver's answer to an event; a test sets it. */

@@ -1,5 +1,4 @@
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
+import { sweep, upkeep } from "./entries.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";

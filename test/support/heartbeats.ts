@@ -18,7 +18,7 @@ export async function putHeartbeats(documents: Documents, at: number): Promise<v
     accounts: {},
     ...dispatcher?.value,
     beatAt: at,
-    lookedAt: at,
+    tickedAt: at,
   };
   const written = { version: randomVersion(), expiresAt: null };
   await documents.write([

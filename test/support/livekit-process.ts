@@ -51,9 +51,9 @@ const dial = dialOf({ call, row: undefined, route, dialAt: startedAt }, settings
 const look = createLastLook({ dial, row, version: "claim", startedAt }, read, delivery);
 const environment = { LIVEKIT_API_KEY: "key", LIVEKIT_API_SECRET: "secret" };
 const options = { environment, fetch: sendByNode, now: Date.now, print: log };
-const { ring } = look;
+const { guarded } = look;
 const outcome = await createProviders(options, [route])(route)
-  .dial({ call, attempt: 1, timeoutSeconds, ring }, route)
+  .dial({ call, attempt: 1, timeoutSeconds, guarded }, route)
   .catch((error: unknown) => {
     if (error instanceof Withheld) return { ...look.refused(), kind: "withheld" };
     throw error;

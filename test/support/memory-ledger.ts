@@ -45,11 +45,13 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
       ? undefined
       : { list: deliverTo, dueAt: deliverAt };
   });
-  const ownEvents = createIndex(stored, (one) => {
-    const { ownTo, ownAt } = rowOf(one) ?? {};
-    return ownTo === undefined || ownAt === undefined ? undefined : { list: ownTo, dueAt: ownAt };
+  const clientReceiverEvents = createIndex(stored, (one) => {
+    const { clientReceiverTo, clientReceiverAt } = rowOf(one) ?? {};
+    return clientReceiverTo === undefined || clientReceiverAt === undefined
+      ? undefined
+      : { list: clientReceiverTo, dueAt: clientReceiverAt };
   });
-  const indexes = { calls, events, "own-events": ownEvents };
+  const indexes = { calls, events, "client-receiver-events": clientReceiverEvents };
   const rows = () => [...stored.values()].flatMap((one) => rowOf(one) ?? []);
 
   const read: CallLedger["read"] = async (ids) => {

@@ -1,3 +1,4 @@
+import { type AccountName, toAccountName } from "#shared/calls/ids.ts";
 import * as dialPlan from "#shared/dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import * as routeTable from "#shared/dial-plan/route-table.ts";
@@ -39,6 +40,6 @@ export const malformedSecrets = (plan: DialPlan, environment: Environment) =>
 export function routeFrom<Type extends string, Written extends { provider: string }>(
   type: Type,
   { provider: account, ...fields }: Written,
-): { type: Type; account: string } & Omit<Written, "provider"> {
-  return { type, account, ...fields };
+): { provider: Type; account: AccountName } & Omit<Written, "provider"> {
+  return { provider: type, account: toAccountName(account), ...fields };
 }

@@ -139,7 +139,7 @@ function resultLines(name: string): string[] {
   const route = parseDialPlan(setupPlan(typeOf(name)), {}).agents["*"];
   const told = statuses.flatMap((status) => {
     if (status === "live" || status === "unknown") return [];
-    if (status !== "voicemail" || (route !== undefined && routeKinds.tellsVoicemail(route))) {
+    if (status !== "voicemail" || (route !== undefined && routeKinds.reportsVoicemail(route))) {
       return `\`${status}\``;
     }
     return asksForMachines(name) ? "`voicemail` (with `machineDetection`)" : [];

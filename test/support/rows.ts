@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "./account-of.ts";
 import { type Call, type Route, toSandboxRoute } from "#shared/calls/call-request.ts";
 import { backlogOf, type CallRow } from "#shared/calls/call-row.ts";
@@ -14,7 +15,11 @@ import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 
-const webhook = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const webhook = {
+  account: toAccountName("webhook"),
+  provider: "webhook",
+  url: "http://127.0.0.1:9/dial",
+} as const;
 
 /** Returns the row of a call brought into a state by the state machine, at a time and for a reason. */
 export function rowIn(

@@ -1,3 +1,4 @@
+import { type ProviderType, providerTypes } from "#shared/calls/provider-types.ts";
 import type { ReadResult } from "#shared/providers/provider.ts";
 import { startStandIn, type StandIn } from "#infra/stand-ins/stand-in.ts";
 import { standInTypes } from "#infra/stand-ins/index.ts";
@@ -45,7 +46,7 @@ export interface Pair {
     call?: ReturnType<typeof aCall>;
     timeoutSeconds?: number;
     callbackUrl?: string;
-    tellsAnswer?: boolean;
+    reportsAnswer?: boolean;
   }): ReturnType<Dial>;
   /** Looks the call up in the minute before the stand-in's now. Throws if the adapter cannot. */
   lookUp(call: ReturnType<typeof aCall>): Promise<unknown>;
@@ -75,6 +76,13 @@ export function imitationOf(type: string) {
   return imitation;
 }
 
+/** Returns a kind of provider by its name. @throws if there is none */
+export function knownType(name: string): ProviderType {
+  const type = providerTypes.find((one) => one === name);
+  if (type === undefined) throw new Error(`${name} is no kind of provider`);
+  return type;
+}
+
 /** Starts a stand-in and points the real adapter of its type at it, with the right secrets or with others. */
 export async function startPair(
   type: string,
@@ -85,7 +93,7 @@ export async function startPair(
   const place = type === "webhook" ? { url: `${standIn.url}/dial` } : {};
   const baseUrl = type === "webhook" ? undefined : standIn.url;
   const given = { account: type, ...routeFields[type], ...place, ...fields };
-  const parsed = routeKinds.parseRoute(given, { type, baseUrl });
+  const parsed = routeKinds.parseRoute(given, { provider: knownType(type), baseUrl });
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   const { route } = parsed;
   const environment = environmentOf(type, secrets ?? imitation.secrets);
@@ -94,7 +102,10 @@ export async function startPair(
   return {
     standIn,
     dial: ({ call = aCallOfText(), timeoutSeconds = 5, ...callbacks } = {}) =>
-      provider.dial({ call, attempt: 1, timeoutSeconds, ring: (own) => own, ...callbacks }, route),
+      provider.dial(
+        { call, attempt: 1, timeoutSeconds, guarded: (own) => own, ...callbacks },
+        route,
+      ),
     lookUp: async (call) => {
       const period = { from: now() - 60_000, until: now() + 1000 };
       return provider.lookUp?.({ call, attempt: 1, ...period }, route);

@@ -4,7 +4,7 @@ import { afterEach } from "vitest";
 const linesMax = 30;
 
 /** After each failed test of a `describe`, prints how often each event was logged, and the last ones above `info`. */
-export function tellOfFailures(output: () => string): void {
+export function reportFailures(output: () => string): void {
   afterEach(({ task }) => {
     if (task.result?.state !== "fail") return;
     const lines = output().split("\n");

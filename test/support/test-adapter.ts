@@ -4,7 +4,7 @@ import type { Call, Route } from "#shared/calls/call-request.ts";
 import { createProviders } from "#shared/providers/providers.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { aCall } from "./calls.ts";
-import { imitationOf, startPair } from "./stand-ins.ts";
+import { imitationOf, knownType, startPair } from "./stand-ins.ts";
 import { startTestReceiver } from "./test-receiver.ts";
 
 /** Starts a stand-in of a type for the current test. */
@@ -26,7 +26,10 @@ export async function startTestPair(...words: Parameters<typeof startPair>) {
 
 /** Returns a route of a type, as the dial plan has it. @throws if the plan refuses it, with what is wrong */
 export function routeOf(type: string, fields: object, baseUrl?: string): Route {
-  const parsed = routeKinds.parseRoute({ account: type, ...fields }, { type, baseUrl });
+  const parsed = routeKinds.parseRoute(
+    { account: type, ...fields },
+    { provider: knownType(type), baseUrl },
+  );
   if ("issues" in parsed) throw new Error(parsed.issues.map(({ message }) => message).join());
   return parsed.route;
 }

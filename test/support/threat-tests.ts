@@ -98,7 +98,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/lib/public-address.test.ts": [
     "is never a private or reserved one of IPv4, however it is spelled",
   ],
-  "test/unit/dialer/post-own-event.test.ts": [
+  "test/unit/dialer/post-to-client-receiver.test.ts": [
     "does not connect to a name that resolves to a private address at the time of the connection",
     "follows no redirect to a private address",
   ],

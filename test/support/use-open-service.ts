@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { tellOfFailures } from "./tell-of-failures.ts";
+import { reportFailures } from "./tell-of-failures.ts";
 import { type OpenService, openService, type Servers } from "./open-service.ts";
 
 /** Opens a service before the tests of a `describe`, with the words of `openService`, and ends it after them. */
@@ -11,7 +11,7 @@ export function useOpenService<Own extends Servers>(
     open = await openService(...words);
   });
   afterAll(() => open?.end());
-  tellOfFailures(() => open?.service.output() ?? "");
+  reportFailures(() => open?.service.output() ?? "");
   const opened = () => {
     if (open === undefined) throw new Error("the service has not started");
     return open;

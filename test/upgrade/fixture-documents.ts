@@ -302,7 +302,8 @@ export function createDocuments(
         ...within,
       },
     },
-    failures: {
+    lease: { "letter:calls": { value: {}, ...within } },
+    counters: {
       [refusalsOf(later)]: {
         value: Object.fromEntries(refusalCountersOf("http_404", "US").map((name) => [name, 3])),
         ...within,

@@ -12,7 +12,7 @@ import type { Service } from "./service.ts";
 /** A field that no version knows. */
 export const laterField = "laterField";
 /** Kinds whose documents have counters alone, or one number. */
-const ofNumbers = new Set(["failures", "usage", "day-counts", "write-counts", "gathered", "pace"]);
+const ofNumbers = new Set(["counters", "usage", "day-counts", "write-counts", "gathered", "pace"]);
 
 /** Adds a field that this version does not know to each row and document, as a later version would. */
 export async function addLater(

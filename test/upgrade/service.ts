@@ -83,13 +83,13 @@ export function createService(
     eventsQueue: platform.createQueue<EventMessage>(take("events")),
   };
 
-  function providerOf({ type }: Route): DialingProvider<Route> {
+  function providerOf({ provider }: Route): DialingProvider<Route> {
     return {
       async dial({ call }) {
         rung.push({ id: call.id, number: call.request.phone_number });
         return { kind: "placed", providerCallId: `ring_${call.id}` };
       },
-      ...(type === "vapi" && {
+      ...(provider === "vapi" && {
         async lookUp({ call: { id } }) {
           lookedUp.push(id);
           const providerCallId = known.get(id);
@@ -98,8 +98,8 @@ export function createService(
         readResult: async () => result(now),
         listResults: async () => new Map(),
       }),
-      ...(type === "webhook" && {
-        readCallback: async () => ({ kind: "told", result: result(now) }),
+      ...(provider === "webhook" && {
+        readCallback: async () => ({ kind: "reported", result: result(now) }),
       }),
     };
   }

@@ -177,7 +177,7 @@ export async function recordAction(
   };
   const value: Entry = { at, by, action, target, ...counted, ...changed };
   const isOfClient = c.get("caller").roles === undefined;
-  if (isOfClient && numbers === undefined) await noteOfClient(value, deps);
+  if (isOfClient && numbers === undefined) await recordForClient(value, deps);
   else {
     const kind = isOfClient ? ("client-audit" as const) : ("audit" as const);
     const next = {
@@ -200,7 +200,7 @@ export async function recordAction(
 }
 
 /** Counts a client's action with those of the hour that were the same: a client may repeat one as often as it likes. */
-async function noteOfClient(value: Entry, deps: RouteDeps): Promise<void> {
+async function recordForClient(value: Entry, deps: RouteDeps): Promise<void> {
   const { at, by, action, target, exposes } = value;
   const same = hash("sha256", JSON.stringify([by, action, target, exposes])).slice(0, 20);
   const name = {

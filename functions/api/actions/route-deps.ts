@@ -10,7 +10,7 @@ export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { plan, hashKeys, eventsKeys } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);
   const random = { version: () => randomVersion(randomId()) };
-  const telling = { plan, documents, eventsQueue, clock, random, log, ownReceivers: new Map() };
+  const telling = { plan, documents, eventsQueue, clock, random, log, knownReceivers: new Map() };
   const ledger = outboxLedger(deps.ledger, telling);
   const progress = createRequestProgress(deps);
   return { ...deps, ledger, plan, hashKeys, eventsKeys, retentionMs, random, progress };

@@ -36,15 +36,15 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
       const detail = "The secret of this account is missing or wrong here. Send it again.";
       return answerProblem(c, 503, { detail, headers: { "retry-after": "60" } });
     }
-    const told = readWebhookCallback(signed, key, call?.id);
-    if (told.kind === "told") return undefined;
-    if (told.kind === "unverified") {
-      log(levelNow(), "callback.unverified", { ...fields, problem: told.error.header });
+    const report = readWebhookCallback(signed, key, call?.id);
+    if (report.kind === "reported") return undefined;
+    if (report.kind === "unverified") {
+      log(levelNow(), "callback.unverified", { ...fields, problem: report.error.header });
       const detail = "The callback is not signed for this call: see errors.";
       const headers = { "www-authenticate": "Standard-Webhooks" };
-      return answerProblem(c, 401, { detail, errors: [told.error], headers });
+      return answerProblem(c, 401, { detail, errors: [report.error], headers });
     }
-    return refuseBody(c, told.errors, log);
+    return refuseBody(c, report.errors, log);
   };
 }
 
@@ -54,8 +54,8 @@ export function refuseBody(
   errors: { pointer: string; detail: string }[],
   log: ApiDeps["log"],
 ): Response {
-  const words = errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
-  log("warning", "callback.malformed", { ...fieldsOf(c), problem: words.join("; ") });
+  const texts = errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
+  log("warning", "callback.malformed", { ...fieldsOf(c), problem: texts.join("; ") });
   return answerUnprocessable(c, errors);
 }
 

@@ -1,5 +1,6 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { findAccountType } from "#shared/dial-plan/dial-plan.ts";
+import { toAccountName } from "#shared/calls/ids.ts";
+import { findAccountType } from "#shared/dial-plan/route-table.ts";
 import { callbackCheck, type CallbackSubject } from "#shared/settings/callback-url.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
@@ -44,9 +45,9 @@ function refuseForged({ settings: { plan, hashKeys } }: ApiDeps): MiddlewareHand
   return async (c, next) => {
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);
-    const type = findAccountType(address.subject.account, plan);
+    const type = findAccountType(toAccountName(address.subject.account), plan);
     if (type === undefined) return c.body(null, 404); // an account of an earlier plan
-    c.set("callback", { ...address.subject, type });
+    c.set("callback", { ...address.subject, provider: type });
     return next();
   };
 }
@@ -125,15 +126,15 @@ async function messageOf(
   { clock, log, settings }: ApiDeps,
   judge: Judge,
 ): Promise<Callback | Response | "slow"> {
-  const { account, call, type } = c.get("callback");
+  const { account, call, provider } = c.get("callback");
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
-  const signing = settings.table.kinds.callbackHeadersOf(type);
+  const signing = settings.table.kinds.callbackHeadersOf(provider);
   if (signing === undefined && call !== undefined) return hint;
   const receivedAt = clock.now();
   const read = await bodyOf(c);
   if (read === "slow") return "slow";
   const { text: body } = read;
-  const isJudged = type === "webhook";
+  const isJudged = provider === "webhook";
   if (body === undefined) {
     return isJudged ? refuseBody(c, [{ pointer: "", detail: read.detail }], log) : hint;
   }

@@ -7,6 +7,7 @@ import type { DeadLetters } from "#shared/ports/dead-letters.ts";
 import type { Journal } from "#shared/ports/journal.ts";
 import type { EpochStore } from "#shared/policy/controls.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
+import type { ProviderType } from "#shared/calls/provider-types.ts";
 import type { CallbackSubject } from "#shared/settings/callback-url.ts";
 import type { HashKeys } from "#shared/telephony/phone-number.ts";
 import type { Log } from "#shared/lib/log.ts";
@@ -140,6 +141,6 @@ export interface ApiEnv {
     requestId: string;
     caller: Caller;
     /** Subject of a provider's callback, and the type of its account. */
-    callback: CallbackSubject & { type: string };
+    callback: CallbackSubject & { provider: ProviderType };
   };
 }

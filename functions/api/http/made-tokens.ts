@@ -6,10 +6,10 @@ import {
   allTokens,
   clientKeyOf,
   isTokenValid,
-  type KeptClient,
-  type KeptToken,
+  type StoredClient,
+  type StoredToken,
   tokenKeyOf,
-} from "#shared/policy/kept-tokens.ts";
+} from "#shared/policy/stored-tokens.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { createTokenMaker, hasHash } from "#shared/settings/made-token.ts";
 import {
@@ -19,20 +19,20 @@ import {
   tokenRights,
 } from "#shared/settings/tokens.ts";
 import type { ApiDeps, FoundCaller } from "./context.ts";
-import { createKeptReads } from "./kept-reads.ts";
+import { createCachedReads } from "./cached-reads.ts";
 import { causeForLog, UncheckedTokenError } from "./port-limits.ts";
 
 /** Time for which a token is kept as it was read: an end of it is in force everywhere after as long. */
-const keptMs = minuteMs;
+const cachedMs = minuteMs;
 /** Maximum tokens that are kept. */
-const keptMax = 5_000;
+const cachedMax = 5_000;
 /** Time for which the object store's last known epoch will do. The dialer relies on it for as long. */
 const epochKnownMsMax = 5 * minuteMs;
 /** Age of the noted time of use from which a use is noted again. */
-const notedMs = hourMs;
+const recordedMs = hourMs;
 
 /** A token of the ledger and its client. Undefined: there is none. */
-type Found = { token: StoredDocument<"token">; client: KeptClient | undefined } | undefined;
+type Found = { token: StoredDocument<"token">; client: StoredClient | undefined } | undefined;
 
 /** Resolves tokens that operators made. */
 export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsByClient">;
@@ -62,20 +62,20 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (token === undefined) return undefined;
       const clientKey = clientKeyOf(token.value.client);
       const client = (await documents.read([clientKey])).get("client", clientKey.key)?.value;
-      if (isTokenValid(token.value, client, clock.now())) noteUse(token, deps);
+      if (isTokenValid(token.value, client, clock.now())) recordUse(token, deps);
       return { token, client };
     } catch (cause) {
       if (cause instanceof UncheckedTokenError) throw cause;
       throw new UncheckedTokenError("the token cannot be read", { cause });
     }
   }
-  const tokens = createKeptReads(readToken, { keptMs, keptMax, now: () => clock.now() });
+  const tokens = createCachedReads(readToken, { cachedMs, cachedMax, now: () => clock.now() });
 
   const toCaller = (token: string, found: Found, now: number): Caller | undefined => {
     if (found === undefined || !hasHash(token, found.token.value.sha256)) return undefined;
-    const { client, token: kept } = found;
-    return client !== undefined && isTokenValid(kept.value, client, now)
-      ? callerOf(kept, client)
+    const { client, token: stored } = found;
+    return client !== undefined && isTokenValid(stored.value, client, now)
+      ? callerOf(stored, client)
       : undefined;
   };
 
@@ -104,7 +104,7 @@ async function readMadeAgents(
   { documents, listedTokens }: Pick<ApiDeps, "documents" | "listedTokens">,
   now: number,
 ): Promise<AgentsByClient> {
-  const made: KeptToken[] = [];
+  const made: StoredToken[] = [];
   for await (const { key, value } of allTokens(documents)) {
     if (value.rights.includes("call") && listedTokens?.has(key) !== true) made.push(value);
   }
@@ -120,7 +120,7 @@ async function readMadeAgents(
   );
 }
 
-function callerOf({ key, value }: StoredDocument<"token">, client: KeptClient): Caller {
+function callerOf({ key, value }: StoredDocument<"token">, client: StoredClient): Caller {
   return {
     tokenId: key,
     client: ownerOf(value),
@@ -132,7 +132,7 @@ function callerOf({ key, value }: StoredDocument<"token">, client: KeptClient): 
 }
 
 /** Returns the client whose calls a token places: those of a test token are of a client of their own. */
-function ownerOf({ client, isTest }: KeptToken): string {
+function ownerOf({ client, isTest }: StoredToken): string {
   return isTest ? testClientOf(client) : client;
 }
 
@@ -149,7 +149,11 @@ function createEpochReader({ epochStore, clock }: ApiDeps) {
       if (clock.now() - knownAt > epochKnownMsMax) throw error;
     }
   };
-  const reads = createKeptReads(read, { keptMs: minuteMs, keptMax: 1, now: () => clock.now() });
+  const reads = createCachedReads(read, {
+    cachedMs: minuteMs,
+    cachedMax: 1,
+    now: () => clock.now(),
+  });
   return {
     note,
     async next(): Promise<number> {
@@ -163,12 +167,12 @@ function createEpochReader({ epochStore, clock }: ApiDeps) {
  * Notes in the ledger that a token is used, at most once an hour, beside the request. Where the write is lost, as the process stops or
  * another one was first, the token's next read has it noted.
  */
-function noteUse(
+function recordUse(
   { kind, key, version, value, expiresAt }: StoredDocument<"token">,
   { documents, clock, randomId, log }: ApiDeps,
 ): void {
   const now = clock.now();
-  if (value.usedAt !== null && now - value.usedAt < notedMs) return;
+  if (value.usedAt !== null && now - value.usedAt < recordedMs) return;
   const next = { kind, key, version: randomId(), value: { ...value, usedAt: now }, expiresAt };
   documents.write([{ next, seen: version }]).catch((error: unknown) => {
     log("warning", "token.use_not_noted", { token_id: key, error: causeForLog(error) });

@@ -8,7 +8,7 @@ import { causeForLog } from "./port-limits.ts";
 import { refuseOtherMethods } from "./base-app.ts";
 
 /** Time for which the documents are kept in this process: a flood of probes costs one read in as long. */
-const keptMs = 5_000;
+const cachedMs = 5_000;
 /** Time limit for a read that another probe has begun. On Workers it never ends if that probe's client hangs up. */
 const sharedSecondsMax = 5;
 /** Interval of a process's alarms. */
@@ -28,7 +28,7 @@ export function serveReadiness(
   deps: PlatformDeps,
 ): void {
   const { clock, log } = deps;
-  const read = keepRead(deps);
+  const read = cacheRead(deps);
   let alarmAt = -Infinity;
   app.get("/readyz", async (c) => {
     const problems = isConfigured ? listProblems(await read(), clock.now()) : wrongSettings;
@@ -61,7 +61,7 @@ function listProblems(read: Read, now: number): string[] {
 }
 
 /** Returns a function that reads the documents, or has read them lately. It never rejects. */
-function keepRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
+function cacheRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
   let latest: { at: number; read: Promise<Read> } | undefined;
   const readNow = (): Promise<Read> => {
     const read = documents.read(readinessKeys).then(
@@ -72,11 +72,11 @@ function keepRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
     return read;
   };
   const read = (): Promise<Read> => {
-    const kept = latest;
-    if (kept === undefined || clock.now() - kept.at >= keptMs) return readNow();
+    const cached = latest;
+    if (cached === undefined || clock.now() - cached.at >= cachedMs) return readNow();
     // The first one that has waited in vain reads anew, and the others wait for that.
-    return withTimeLimit(kept.read, sharedSecondsMax).catch(() =>
-      latest === kept ? readNow() : read(),
+    return withTimeLimit(cached.read, sharedSecondsMax).catch(() =>
+      latest === cached ? readNow() : read(),
     );
   };
   return read;

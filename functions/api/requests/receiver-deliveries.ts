@@ -1,4 +1,8 @@
-import { listDeliveries, orderReplay, sendTestEvent } from "#shared/events/own-deliveries.ts";
+import {
+  listDeliveries,
+  orderReplay,
+  sendTestEvent,
+} from "#shared/events/client-receiver-deliveries.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import { foreignCursor } from "../http/cursors.ts";
@@ -6,7 +10,7 @@ import { limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { answerProblem } from "../http/problem.ts";
 import { refuseAboveBudget } from "../actions/write-budgets.ts";
 import { declareRoute } from "../http/route.ts";
-import { answerNoReceiver, changeReceivers, findReceiver, receiverIn } from "./own-receivers.ts";
+import { answerNoReceiver, changeReceivers, findReceiver, receiverIn } from "./client-receivers.ts";
 
 /** Minimum time between two replays to one receiver: each goes through all calls of its time. */
 const replayEveryMs = minuteMs;

@@ -1,11 +1,11 @@
 import type { Context } from "hono";
-import { formerSecretMs, ownReceiverSecret } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { formerSecretMs, clientReceiverSecret } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { receiverSchema } from "#shared/dial-plan/receivers.ts";
 import { findUrlProblem } from "#shared/lib/public-address.ts";
 import * as z from "#shared/lib/zod.ts";
 import {
-  ownReceiverNamePattern,
-  ownReceiversMax,
+  clientReceiverNamePattern,
+  clientReceiversMax,
   type StoredReceiver,
 } from "#shared/ports/receiver-kinds.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
@@ -17,11 +17,11 @@ import { declareRoute } from "../http/route.ts";
 import {
   answerNoReceiver,
   changeReceivers,
-  type OwnReceivers,
+  type ClientReceivers,
   ownerOf,
   readReceivers,
   receiverIn,
-} from "./own-receivers.ts";
+} from "./client-receivers.ts";
 
 const urlCharactersMax = 2_000;
 const echoCharactersMax = 128;
@@ -94,11 +94,11 @@ export const putReceiver = declareRoute({
     const client = ownerOf(c, deps);
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
-    if (!ownReceiverNamePattern.test(name)) {
+    if (!clientReceiverNamePattern.test(name)) {
       const detail = "must be 1 to 32 of a to z, 0 to 9, - and _, and begin with none of the two";
       return answerUnprocessable(c, [{ parameter: "name", detail }]);
     }
-    return keepReceiver(c, { client, name, body, action: "client_put_receiver" }, deps);
+    return storeReceiver(c, { client, name, body, action: "client_put_receiver" }, deps);
   },
 });
 
@@ -111,7 +111,7 @@ interface PutReceiver {
 }
 
 /** Creates or replaces a client's receiver. Returns the answer, or the problem that refuses it. */
-export async function keepReceiver(
+export async function storeReceiver(
   c: Context<ApiEnv>,
   { client, name, body, action }: PutReceiver,
   deps: RouteDeps,
@@ -127,11 +127,11 @@ export async function keepReceiver(
   if (above !== undefined) return above;
   const url = new URL(body.url).href;
   let isCreated = false;
-  const change = (current: OwnReceivers) => {
+  const change = (current: ClientReceivers) => {
     const former = receiverIn(current, name);
     isCreated = former === undefined;
-    if (isCreated && Object.keys(current).length >= ownReceiversMax) {
-      const detail = `A client has at most ${ownReceiversMax} receivers: delete one first.`;
+    if (isCreated && Object.keys(current).length >= clientReceiversMax) {
+      const detail = `A client has at most ${clientReceiversMax} receivers: delete one first.`;
       return answerProblem(c, 409, { detail });
     }
     const now = clock.now();
@@ -252,7 +252,7 @@ function secretOf(
   { secretGeneration }: StoredReceiver,
   { eventsKeys }: RouteDeps,
 ): string {
-  return ownReceiverSecret({ ...key, secretGeneration }, eventsKeys.current);
+  return clientReceiverSecret({ ...key, secretGeneration }, eventsKeys.current);
 }
 
 function toView(

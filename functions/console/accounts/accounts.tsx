@@ -4,7 +4,7 @@ import type {
   HolderView,
   PauseView,
   Pauses,
-  PlanInWords,
+  PlanTexts,
   Why,
 } from "#shared/answers/answers.ts";
 import { useRef, useState } from "preact/hooks";
@@ -26,7 +26,7 @@ const backlogsRefreshMs = 20_000;
 const planRefreshMs = 60_000;
 /** The accounts and agents of the plan: paces, breakers, pauses, waiting calls, and the plan's rules in words. */
 export function Accounts() {
-  const plan = useLive<PlanInWords>("/plan", planRefreshMs);
+  const plan = useLive<PlanTexts>("/plan", planRefreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
   const why = useWhy();
   const backlogs = useLive<Backlogs>("/backlogs?limit=20", backlogsRefreshMs);
@@ -163,7 +163,7 @@ function AccountTable({
   pauses,
   why,
 }: {
-  plan: PlanInWords;
+  plan: PlanTexts;
   pauses: Pauses | undefined;
   why: Why | undefined;
 }) {
@@ -174,22 +174,22 @@ function AccountTable({
         label="Accounts and their pace"
         columns={["Account", "Pause or resume", "Waiting", "Why", "Pace", "Dialing", "Limits"]}
       >
-        {plan.accounts.map(({ account, name, type, pace, dialing, taken_until, limits }) => {
+        {plan.accounts.map(({ account, name, provider, pace, dialing, taken_until, limits }) => {
           const now = why?.accounts.find((one) => one.name === name);
           return (
             <tr key={name}>
               <th scope="row">
-                <a href={addressOf("calls", { provider: account })}>{account}</a>
-                <span class="hint"> {name === account ? type : name}</span>
+                <a href={addressOf("calls", { account })}>{account}</a>
+                <span class="hint"> {name === account ? provider : name}</span>
               </th>
               <td>
                 <PauseButton what={{ account }} pauses={pauses} />
               </td>
               <td class="figure">{why === undefined ? "…" : countText(now?.calls ?? 0)}</td>
-              <td class="words">
+              <td class="texts">
                 <Holders holders={now?.holders ?? []} />
               </td>
-              <td class="words">
+              <td class="texts">
                 {pace}
                 {taken_until === null ? null : (
                   <span class="hint">
@@ -202,7 +202,7 @@ function AccountTable({
                 )}
               </td>
               <td class="figure">{countText(dialing)}</td>
-              <td class="words">
+              <td class="texts">
                 <Limits limits={limits} />
               </td>
             </tr>
@@ -228,7 +228,7 @@ function Holders({ holders }: { holders: readonly HolderView[] | null }) {
   );
 }
 
-function Limits({ limits }: { limits: PlanInWords["accounts"][number]["limits"] }) {
+function Limits({ limits }: { limits: PlanTexts["accounts"][number]["limits"] }) {
   if (limits.length === 0) return <>none</>;
   return (
     <>
@@ -246,7 +246,7 @@ function Limits({ limits }: { limits: PlanInWords["accounts"][number]["limits"] 
   );
 }
 
-function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | undefined }) {
+function AgentTable({ plan, pauses }: { plan: PlanTexts; pauses: Pauses | undefined }) {
   return (
     <section class="card" aria-labelledby="agents">
       <h3 id="agents">Agents</h3>
@@ -273,8 +273,8 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
                   <span class="hint"> after the checks {checks.join(", ")}</span>
                 )}
               </td>
-              <td class="words">{hours}</td>
-              <td class="words">{calls ?? "no limit of its own"}</td>
+              <td class="texts">{hours}</td>
+              <td class="texts">{calls ?? "no limit of its own"}</td>
             </tr>
           );
         })}
@@ -283,7 +283,7 @@ function AgentTable({ plan, pauses }: { plan: PlanInWords; pauses: Pauses | unde
   );
 }
 
-function Rules({ plan }: { plan: PlanInWords }) {
+function Rules({ plan }: { plan: PlanTexts }) {
   return (
     <section class="card" aria-labelledby="rules">
       <h3 id="rules">Rules for all agents</h3>
@@ -343,7 +343,7 @@ function Row({ backlog }: { backlog: BacklogView }) {
       </th>
       <td>{client}</td>
       <td class="figure">{`${countText(waiting)}${backlog.waiting_is_whole ? "" : "+"}`}</td>
-      <td class="words">
+      <td class="texts">
         <Holders holders={holders} />
       </td>
       <td>

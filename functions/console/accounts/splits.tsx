@@ -1,13 +1,13 @@
-import type { PlanInWords, Splits, SplitView } from "#shared/answers/answers.ts";
+import type { PlanTexts, Splits, SplitView } from "#shared/answers/answers.ts";
 import { saySplit } from "#shared/answers/split-words.ts";
 import { Shown, useLive } from "../parts/desk.tsx";
-import { rateText } from "../parts/result-words.ts";
+import { rateText } from "../parts/result-texts.ts";
 import { countText, Table } from "../parts/shared.tsx";
 
 const refreshMs = 60_000;
 
 /** The arms of the plan's splits with their results, and the verdict on each. A plan without one asks nothing. */
-export function SplitsOfPlan({ plan }: { plan: PlanInWords }) {
+export function SplitsOfPlan({ plan }: { plan: PlanTexts }) {
   const live = useLive<Splits>(plan.splits.length === 0 ? undefined : "/splits", refreshMs);
   if (plan.splits.length === 0) return null;
   return (

@@ -19,7 +19,7 @@ const viewNames = Object.keys(views).filter((name): name is View => name in view
 function Page() {
   const place = usePlace();
   const { message, show, close } = useMessage(place.view);
-  const session = useSession(useCallback((words) => show({ words }), [show]));
+  const session = useSession(useCallback((texts) => show({ texts }), [show]));
   return (
     <>
       <a class="skip" href="#main" onClick={focusMain}>

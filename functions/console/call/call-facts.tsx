@@ -56,7 +56,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
       {call.state === "WAITING" ? <HeldNow id={call.id} /> : null}
       <Fact name="Client">{call.client}</Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
-      <Fact name="Account">{call.provider ?? "none yet"}</Fact>
+      <Fact name="Account">{call.account ?? "none yet"}</Fact>
       {call.not_before === null ? null : (
         <Fact name="Not before">
           <Time at={call.not_before} callee={call.time_zones} />

@@ -29,7 +29,7 @@ function answerCodeOf({ history }: CallDetail): string | undefined {
 /** The provider's last answer in words, and a link to the provider's own record or list of calls. */
 export function ProviderFacts({ call }: { call: CallDetail }) {
   const code = answerCodeOf(call);
-  const { provider_type: type, provider_call_id: id } = call;
+  const { provider: type, provider_call_id: id } = call;
   const dashboard = type === null ? undefined : dashboards[type];
   return (
     <>

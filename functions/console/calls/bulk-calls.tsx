@@ -12,7 +12,7 @@ const names: Readonly<Record<string, string>> = {
   client: "client",
   campaign: "campaign",
   agent_id: "agent",
-  provider: "account",
+  account: "account",
   reason: "reason",
   request_id: "request",
   from: "from",
@@ -88,7 +88,7 @@ function actionsFor(state: string): BulkAction[] {
 }
 
 /** Names of what can be paused, by the fields of the filter. */
-const paused = { agent_id: "agent", provider: "account", client: "client" } as const;
+const paused = { agent_id: "agent", account: "account", client: "client" } as const;
 
 /** Buttons that pause and resume the one agent, account or client that the filter names alone. */
 function Pauses({ fields }: { fields: Filter }) {

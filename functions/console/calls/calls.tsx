@@ -32,7 +32,7 @@ const fields = {
   client: "Client",
   campaign: "Campaign",
   agent_id: "Agent",
-  provider: "Account",
+  account: "Account",
   reason: "Reason",
   request_id: "Request",
   provider_call_id: "Provider's call id",
@@ -149,10 +149,10 @@ function useCalls(filter: Filter, number: string) {
         ...filter,
         ...(cursor === undefined ? {} : { cursor }),
       };
-      const words = Object.entries(query).map(([name, value]) => [name, String(value)]);
+      const texts = Object.entries(query).map(([name, value]) => [name, String(value)]);
       const page =
         number === ""
-          ? await ask<CallsPage>(`/calls?${new URLSearchParams(words).toString()}`)
+          ? await ask<CallsPage>(`/calls?${new URLSearchParams(texts).toString()}`)
           : await ask<CallsPage>("/calls/search", { phone_number: number, ...query });
       const left = page.unreadable;
       return {
@@ -243,7 +243,7 @@ function List({
           <td>
             <StateName state={call.state} />
           </td>
-          <td class="words">
+          <td class="texts">
             {call.held_now === undefined ? (
               <Reason code={call.reason} />
             ) : (

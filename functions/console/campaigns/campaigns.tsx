@@ -3,7 +3,7 @@ import { addressOf, type Place } from "../data/address.ts";
 import { Shown, useLive } from "../parts/desk.tsx";
 import { Export } from "../parts/export.tsx";
 import { Progress } from "../parts/progress.tsx";
-import { lengthText, rateText } from "../parts/result-words.ts";
+import { lengthText, rateText } from "../parts/result-texts.ts";
 import { Totals } from "../results/results.tsx";
 import { Age, counted, countText, Fact, Table, Time } from "../parts/shared.tsx";
 import { WhyCard } from "../parts/why.tsx";

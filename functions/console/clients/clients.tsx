@@ -8,7 +8,7 @@ import { useState } from "preact/hooks";
 import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import { Pick, PickAgent } from "../parts/pick.tsx";
-import { lengthText } from "../parts/result-words.ts";
+import { lengthText } from "../parts/result-texts.ts";
 import { countText, Table, textIn, Time } from "../parts/shared.tsx";
 import { TokenTable } from "./tokens.tsx";
 
@@ -209,7 +209,7 @@ function ClientTable() {
                         Remove … <span class="unseen">{name}</span>
                       </button>
                     </td>
-                    <td class="words">{agents.join(", ")}</td>
+                    <td class="texts">{agents.join(", ")}</td>
                     <td class="figure">{quota?.calls_per_day ?? "no limit"}</td>
                     <td class="figure">{quota?.waiting ?? "no limit"}</td>
                     <td>

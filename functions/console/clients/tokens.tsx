@@ -77,7 +77,7 @@ function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string):
           <th scope="row">{id}</th>
           <td>{client}</td>
           <td>{state.replaceAll("_", " ")}</td>
-          <td class="words">{rights.join(", ")}</td>
+          <td class="texts">{rights.join(", ")}</td>
           <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
           <td>
             {state === "valid" ? (

@@ -49,9 +49,9 @@ export function addressOf(
   view: View,
   { id, ...query }: Readonly<Record<string, string | undefined>> = {},
 ): string {
-  const words = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value) words.set(name, value);
-  const search = words.size === 0 ? "" : `?${words.toString()}`;
+  const texts = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value) texts.set(name, value);
+  const search = texts.size === 0 ? "" : `?${texts.toString()}`;
   return `#/${view}${id === undefined ? "" : `/${encodeURIComponent(id)}`}${search}`;
 }
 

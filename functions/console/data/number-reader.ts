@@ -1,4 +1,4 @@
-import type { PlanInWords } from "#shared/answers/answers.ts";
+import type { PlanTexts } from "#shared/answers/answers.ts";
 import type { Ask } from "./client.ts";
 import type * as reader from "#shared/leads/reader.ts";
 
@@ -39,7 +39,7 @@ export function loadNumberReader(ask: Ask): Promise<NumberReader> {
 async function load(ask: Ask): Promise<NumberReader> {
   const [{ describeNumber, readNumber, readNumbers }, plan] = await Promise.all([
     import("#shared/leads/reader.ts"),
-    ask<PlanInWords>("/plan"),
+    ask<PlanTexts>("/plan"),
   ]);
   const country = plan.default_country ?? undefined;
   const describe = (number: string) => {

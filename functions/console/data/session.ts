@@ -57,7 +57,7 @@ function workWith(token: string): Work {
  *
  * @param say shows why the session has ended
  */
-export function useSession(say: (words: string) => void): Session {
+export function useSession(say: (texts: string) => void): Session {
   const work = useRef<Work>(null);
   work.current ??= workWith(sessionStorage.getItem(tokenKey) ?? "");
   const [isOpen, setIsOpen] = useState(work.current.token !== "");

@@ -92,10 +92,10 @@ function useListChanges(mayRemove: boolean) {
   };
   const add = async (numbers: readonly string[]) => {
     const added = await addNumbers(ask, numbers);
-    const words = `Added ${countOf(numbers)}: nobody calls ${numbers.length === 1 ? "it" : "them"} any more.`;
+    const texts = `Added ${countOf(numbers)}: nobody calls ${numbers.length === 1 ? "it" : "them"} any more.`;
     // Numbers that were on the list before stay there: somebody may have opted out.
-    if (added.length > 0 && mayRemove) offerUndo({ words, undo: () => remove(added) });
-    return words;
+    if (added.length > 0 && mayRemove) offerUndo({ texts, undo: () => remove(added) });
+    return texts;
   };
   return { add, remove };
 }
@@ -110,9 +110,9 @@ function Change() {
   const list = text.trim() === "" ? undefined : reader?.readMany(text);
   // A line that cannot be read is corrected first, so that nobody takes it for listed.
   const numbers = list === undefined || list.refused.length > 0 ? [] : list.numbers;
-  const done = (words: string) => {
+  const done = (texts: string) => {
     change("");
-    return words;
+    return texts;
   };
   const submit = (verb: string) => {
     if (numbers.length === 0) return;
@@ -150,8 +150,8 @@ function Change() {
         <AskRemoval
           numbers={removed}
           act={async () => {
-            const words = done(await remove(removed));
-            attempt(async () => words);
+            const texts = done(await remove(removed));
+            attempt(async () => texts);
           }}
           close={() => setRemoved(undefined)}
         />

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Forecast as Answer, PlanInWords } from "#shared/answers/answers.ts";
+import type { Forecast as Answer, PlanTexts } from "#shared/answers/answers.ts";
 import { type Ask, messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
 import { type Reader, useReader } from "../parts/load-reader.ts";
@@ -137,7 +137,7 @@ async function readCalls(
   if (/\.json$/i.test(file.name)) return { calls: await jsonIn(file), refused: 0 };
   if (reader === undefined) throw new Error("The reader of lists is not loaded yet: try again.");
   const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
-  const { agents, default_country: country } = await ask<PlanInWords>("/plan");
+  const { agents, default_country: country } = await ask<PlanTexts>("/plan");
   const names = agents.map(({ agent_id }) => agent_id);
   const { roles, doubt } = reader.guessColumns(table, names);
   if (doubt !== undefined) throw new Error(`${doubt.why} Choose the column in the view Send.`);

@@ -92,7 +92,7 @@ function Receivers() {
                       </WithRole>
                     )}
                   </td>
-                  <td class="words">
+                  <td class="texts">
                     {breaker === null ? "closed" : <Reason code={breaker.code} />}
                   </td>
                   <td>{oldest_due_at === null ? "none" : <Time at={oldest_due_at} />}</td>
@@ -202,7 +202,7 @@ function Discard({ name, close }: { name: string; close(): void }) {
   );
 }
 
-const restoreWords: Readonly<Record<RestoreView["state"], string>> = {
+const restoreTexts: Readonly<Record<RestoreView["state"], string>> = {
   none: "The ledger was not restored.",
   suspended: "The ledger was restored, and nothing is dialed. Confirm to what time it went back.",
   confirmed: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
@@ -217,7 +217,7 @@ function Restore() {
       <Shown live={live} what="The restore">
         {({ state, since, restored_to, looked_up, to_review, rows_read }) => (
           <>
-            <p class={state === "suspended" ? "problem" : undefined}>{restoreWords[state]}</p>
+            <p class={state === "suspended" ? "problem" : undefined}>{restoreTexts[state]}</p>
             {state === "suspended" ? (
               <WithRole role="configure">
                 <ConfirmRestore />

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { CallsPage, PlanInWords } from "#shared/answers/answers.ts";
+import type { CallsPage, PlanTexts } from "#shared/answers/answers.ts";
 import { addressOf } from "../data/address.ts";
 import { useDesk, useLive } from "../parts/desk.tsx";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
@@ -19,7 +19,7 @@ export function FirstSteps() {
   const [isOver, setIsOver] = useState(false);
   const { data: calls } = useLive<CallsPage>(isOver ? undefined : "/calls?limit=1");
   const isEmpty = calls?.calls.length === 0;
-  const { data: plan } = useLive<PlanInWords>(isEmpty ? "/plan" : undefined);
+  const { data: plan } = useLive<PlanTexts>(isEmpty ? "/plan" : undefined);
   useEffect(() => {
     if (calls !== undefined && !isEmpty) setIsOver(true);
   }, [calls, isEmpty]);
@@ -48,8 +48,8 @@ export function FirstSteps() {
 }
 
 /** Returns an agent whose calls go to the simulator; undefined if there is none. */
-function findSimulated({ agents }: PlanInWords): string | undefined {
-  const found = agents.find(({ type }) => type === "simulator")?.agent_id;
+function findSimulated({ agents }: PlanTexts): string | undefined {
+  const found = agents.find(({ provider }) => provider === "simulator")?.agent_id;
   return found === "*" ? anyAgent : found;
 }
 

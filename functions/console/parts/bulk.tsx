@@ -159,8 +159,8 @@ function leftOf(refused: Total["refused"]): number {
 function resultOf({ label }: BulkWork, { done, refused }: Total): string {
   const left = leftOf(refused);
   const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
-  const words = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
-  return `${label}: ${counted(done, "call")} done.${words}`;
+  const texts = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
+  return `${label}: ${counted(done, "call")} done.${texts}`;
 }
 
 /** The reasons for which a call was left, besides its state. */

@@ -20,7 +20,7 @@ type OperatorRole = Me["roles"][number];
 export { type Ask, messageOf };
 
 /** Shows a message of this view to people, and announces it to screen readers. */
-type Say = (words: string) => void;
+type Say = (texts: string) => void;
 /** Performs an action, shows its answer or its error, and reloads all data shown. */
 type Attempt = (work: () => Promise<string | undefined>) => void;
 
@@ -50,7 +50,7 @@ export function useTools(
 ): DeskTools {
   const [changes, setChanges] = useState(0);
   const live = useMemo(() => createLiveStore(ask), [ask]);
-  const say = useCallback<Say>((words) => show({ words, of: view }), [show, view]);
+  const say = useCallback<Say>((texts) => show({ texts, of: view }), [show, view]);
   const attempt = useCallback<Attempt>(
     (work) => {
       const perform = async () => {
@@ -58,7 +58,7 @@ export function useTools(
           const done = await work();
           if (done !== undefined) say(done);
         } catch (error) {
-          show({ words: messageOf(error), of: view, isError: true });
+          show({ texts: messageOf(error), of: view, isError: true });
         }
         setChanges((before) => before + 1);
         live.renew();

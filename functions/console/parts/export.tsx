@@ -16,7 +16,7 @@ const lists = {
     items: "calls",
     limit: "200",
     columns: [
-      ...(["id", "state", "reason", "agent_id", "provider", "request_id", "client"] as const),
+      ...(["id", "state", "reason", "agent_id", "account", "request_id", "client"] as const),
       ...(["campaign", "number_tail", "attempt", "not_before", "urgent", "due_at"] as const),
       ...(["accepted_at", "updated_at", "provider_call_id", "redial_of", "redialed_as"] as const),
     ] satisfies (keyof CallView)[],

@@ -6,7 +6,7 @@ const shownMs = 30_000;
 
 /** A message to people. Without a view it is the page's own. */
 export interface Message {
-  words: string;
+  texts: string;
   of?: View | undefined;
   isError?: boolean;
 }
@@ -38,11 +38,11 @@ export function Said({
   view: View;
   close(): void;
 }) {
-  const { words = "", of = view, isError = false } = message ?? {};
+  const { texts = "", of = view, isError = false } = message ?? {};
   return (
     <div class="said">
       <p role="status" aria-live="polite" class={isError ? "problem" : undefined}>
-        {of === view ? words : `${views[of]}: ${words}`}
+        {of === view ? texts : `${views[of]}: ${texts}`}
       </p>
       {isError ? (
         <button type="button" class="quiet" onClick={close}>

@@ -68,9 +68,9 @@ export function useResume(): (what: Pausable, known?: PauseView) => void {
     attempt(async () => {
       const pause = known ?? findPause(what, await ask<Pauses>("/pauses"));
       if (pause === undefined) return `Nothing was done: ${nameOf(what)} is not paused.`;
-      const words = await resumeNow(ask, what);
-      offerUndo({ words, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
-      return words;
+      const texts = await resumeNow(ask, what);
+      offerUndo({ texts, undo: async () => pausedText(await pauseNow(ask, what, pause)) });
+      return texts;
     });
 }
 
@@ -79,9 +79,9 @@ async function resumeNow(ask: Ask, what: Pausable): Promise<string> {
   return `Resumed: ${nameOf(what)}.`;
 }
 
-type Wish = Pick<PauseView, "reason" | "until">;
+type PauseOrder = Pick<PauseView, "reason" | "until">;
 
-function pauseNow(ask: Ask, what: Pausable, { reason, until }: Wish): Promise<Paused> {
+function pauseNow(ask: Ask, what: Pausable, { reason, until }: PauseOrder): Promise<Paused> {
   const more = { ...(reason !== null && { reason }), ...(until !== null && { until }) };
   return ask<Paused>("/pause", { ...targetOf(what), ...more });
 }
@@ -109,11 +109,11 @@ export function AskPause({ what, close }: { what: Pausable; close(): void }) {
   const act = async () => {
     const why = reason.trim() === "" ? null : reason.trim();
     const made = await pauseNow(ask, what, { reason: why, until: instantOf(end) });
-    const words = pausedText(made);
+    const texts = pausedText(made);
     // Undoing another operator's pause would let calls go that somebody has stopped.
-    if (made.is_new) offerUndo({ words, undo: () => undoPause(ask, made) });
+    if (made.is_new) offerUndo({ texts, undo: () => undoPause(ask, made) });
     // The pause is made: this shows it in all views.
-    attempt(async () => words);
+    attempt(async () => texts);
   };
   return (
     <Confirm

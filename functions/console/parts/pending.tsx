@@ -66,7 +66,7 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
   tools.current = desk;
   const [pending, setPending] = useState<Pending>();
   const [undone, setUndone] = useState<{ id: string }>();
-  const [became, setBecame] = useState<{ call: CallView; words: string }>();
+  const [became, setBecame] = useState<{ call: CallView; texts: string }>();
   // Events that come before the next rendering must see what is pending.
   const current = useRef<Pending | undefined>(undefined);
   const replace = (next: Pending | undefined) => {
@@ -80,11 +80,11 @@ export function PendingDecision({ children }: { children: ComponentChildren }) {
     replace(undefined);
     const { call } = one;
     const carryOut = async () => {
-      const { words, isDone } = await carriedOut(one, tools.current.ask);
-      setBecame({ call, words });
+      const { texts, isDone } = await carriedOut(one, tools.current.ask);
+      setBecame({ call, texts });
       setTimeout(() => forget(call.id), isDone ? settleMs : 0);
-      if (!isDone) throw new Error(words);
-      return words;
+      if (!isDone) throw new Error(texts);
+      return texts;
     };
     tools.current.attempt(carryOut);
   }, []);
@@ -153,13 +153,13 @@ function Dock({ children }: { children: ComponentChildren }) {
 async function carriedOut(
   { call, decision }: Pending,
   ask: Ask,
-): Promise<{ words: string; isDone: boolean }> {
+): Promise<{ texts: string; isDone: boolean }> {
   try {
     const done = await askRepeatedly(() => decide(ask, call, decision));
-    return { words: `${done} It was ${callName(call)}.`, isDone: true };
+    return { texts: `${done} It was ${callName(call)}.`, isDone: true };
   } catch (error) {
     const what = `${decisions[decision].label}: not done, ${callName(call)}.`;
-    return { words: `${what} ${messageOf(error)}`, isDone: false };
+    return { texts: `${what} ${messageOf(error)}`, isDone: false };
   }
 }
 
@@ -233,15 +233,15 @@ function Bar({ pending, undo, send }: { pending: Pending; undo(): void; send(): 
 }
 
 /** The outcome of the decision that was sent last. */
-function Became({ call, words, close }: { call: CallView; words: string; close(): void }) {
+function Became({ call, texts, close }: { call: CallView; texts: string; close(): void }) {
   useEffect(() => {
     const timer = setTimeout(close, becameMs);
     return () => clearTimeout(timer);
-  }, [words]);
+  }, [texts]);
   return (
     <section class="card line spread pending" aria-label="Last decision">
       <span>
-        {words} <CallLink call={call} />
+        {texts} <CallLink call={call} />
       </span>
       <button type="button" onClick={close}>
         Close this note

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { Campaigns, PlanInWords } from "#shared/answers/answers.ts";
+import type { Campaigns, PlanTexts } from "#shared/answers/answers.ts";
 import { useLive } from "./desk.tsx";
 import { type Sender, useSenders } from "./senders.tsx";
 
@@ -108,8 +108,8 @@ const optionsMs = 5 * 60_000;
 const toOptions = (values: readonly string[]) => [...new Set(values)].map((value) => ({ value }));
 
 /** Returns the plan, as far as it was read. */
-export function usePlan(): PlanInWords | undefined {
-  return useLive<PlanInWords>("/plan", optionsMs).data;
+export function usePlan(): PlanTexts | undefined {
+  return useLive<PlanTexts>("/plan", optionsMs).data;
 }
 
 type Named = Omit<Props, "options">;

@@ -162,6 +162,6 @@ function whyUnknown({ queued, by_state, blocked_by }: RequestView): string {
 
 /** Says what holds calls: `40: Paused: agent agent_sales.` */
 function holderText({ reason, name, calls }: RequestView["blocked_by"][number]): string {
-  const words = sayHolder(reason, name);
-  return calls === 0 ? words : `${countText(calls)}: ${words}`;
+  const texts = sayHolder(reason, name);
+  return calls === 0 ? texts : `${countText(calls)}: ${texts}`;
 }

@@ -127,11 +127,11 @@ export function Skeleton() {
 
 /** Why a call is in its state, in a sentence. The code is its title, and stands beside it for who has asked for codes. */
 export function Reason({ code }: { code: string }) {
-  const words = sayReason(code);
+  const texts = sayReason(code);
   return (
     <span title={code}>
-      {words}
-      {words === code ? null : <code class="code">{code}</code>}
+      {texts}
+      {texts === code ? null : <code class="code">{code}</code>}
     </span>
   );
 }

@@ -8,7 +8,7 @@ const offeredMs = 10_000;
 /** Something that was done. */
 interface Done {
   /** Sentence about it, such as `Paused: account vapi.` */
-  words: string;
+  texts: string;
   /** Undoes it. Resolves to a message. */
   undo(): Promise<string>;
 }
@@ -43,7 +43,7 @@ export function UndoBar() {
   if (done === undefined) return null;
   return (
     <section class="card line spread pending" aria-label="Can be undone">
-      <span>{done.words}</span>
+      <span>{done.texts}</span>
       <button
         type="button"
         onClick={() => {

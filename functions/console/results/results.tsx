@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { Results } from "#shared/answers/answers.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Shown, useLive } from "../parts/desk.tsx";
-import { lengthText, outcomes, outcomeText, rateText, resultNames } from "../parts/result-words.ts";
+import { lengthText, outcomes, outcomeText, rateText, resultNames } from "../parts/result-texts.ts";
 import { countText, Table, Time } from "../parts/shared.tsx";
 
 const hourMs = 3_600_000;

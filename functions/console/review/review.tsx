@@ -86,7 +86,7 @@ function OneAtATime({ calls, hasMore }: { calls: readonly CallView[]; hasMore: b
           <kbd>S</kbd> sends it at once.
         </p>
       </WithRole>
-      <Known key={call.id} id={call.id} live={live} />
+      <OpenedCall key={call.id} id={call.id} live={live} />
       {aheadOf(calls, index).map(({ id: next }) => (
         <Ahead key={next} id={next} />
       ))}
@@ -219,7 +219,7 @@ function Decisions({ choose, isSeen }: { choose(decision: Decision): void; isSee
 }
 
 /** The facts and timeline of a call that needs review, and other calls to its number. */
-function Known({ id, live }: { id: string; live: Live<CallDetail> }) {
+function OpenedCall({ id, live }: { id: string; live: Live<CallDetail> }) {
   return (
     <Shown live={live} what="The call">
       {(call) => (

@@ -55,9 +55,9 @@ export function Columns({
                 value={roles[index]}
                 onChange={({ currentTarget: { value } }) => isRole(value) && change(index, value)}
               >
-                {roleEntries.map(([role, words]) => (
+                {roleEntries.map(([role, texts]) => (
                   <option key={role} value={role}>
-                    {words}
+                    {texts}
                   </option>
                 ))}
               </select>

@@ -191,10 +191,10 @@ function LostPart({
         Part {index + 1} was begun at <Time at={at} />, and its answer was lost. Look among the
         campaign's requests of that time.
       </legend>
-      {options.map(([value, words]) => (
+      {options.map(([value, texts]) => (
         <label class="line" key={value}>
           <input type="radio" name="lost" checked={lost === value} onChange={() => choose(value)} />
-          {words}
+          {texts}
         </label>
       ))}
     </fieldset>

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { PlanInWords } from "#shared/answers/answers.ts";
+import type { PlanTexts } from "#shared/answers/answers.ts";
 import type { GuessedColumns } from "#shared/leads/columns.ts";
 import type { LeadsRead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
@@ -35,7 +35,7 @@ export function Send() {
     if (file === undefined || reader === undefined) return;
     try {
       const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
-      const { agents } = await ask<PlanInWords>("/plan");
+      const { agents } = await ask<PlanTexts>("/plan");
       const guessed = reader.guessColumns(
         table,
         agents.map(({ agent_id }) => agent_id),
@@ -167,7 +167,7 @@ function CountryField({
   choose,
 }: {
   reader: Reader;
-  plan: PlanInWords | undefined;
+  plan: PlanTexts | undefined;
   country: string;
   choose(country: string): void;
 }) {

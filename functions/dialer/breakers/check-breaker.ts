@@ -33,13 +33,13 @@ export async function recordCheckAnswer(
   const key = checkBreakerOf(check);
   if (answer.decision === "failed") {
     const expiresAt = deps.clock.now() + failuresLifeMs;
-    const counters = await deps.documents.add({ kind: "failures", key }, { inRow: 1 }, expiresAt);
+    const counters = await deps.documents.add({ kind: "counters", key }, { inRow: 1 }, expiresAt);
     if ((counters["inRow"] ?? 0) < failuresMax) return;
     await openBreaker(key, { cause: "check", code: answer.code, sentAt }, deps);
     return;
   }
   const breaker = read.get("breaker", key);
   if (breaker !== undefined) await answerBreaker(breaker, { isPlaced: true, sentAt }, deps);
-  const counted = read.get("failures", key)?.value ?? {};
+  const counted = read.get("counters", key)?.value ?? {};
   if (Object.keys(counted).length > 0) await resetCounters(key, deps);
 }

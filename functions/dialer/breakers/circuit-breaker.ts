@@ -140,7 +140,7 @@ async function isRepeated(
   { documents, clock }: Pick<BreakerDeps, "documents" | "clock">,
 ): Promise<boolean> {
   if (key === undefined) return false;
-  const name = { kind: "failures", key } as const;
+  const name = { kind: "counters", key } as const;
   const counting = documents.add(name, { alarms: 1 }, clock.now() + hourMs);
   const all = await counting.catch(() => undefined); // without a count it is an alarm
   return (all?.["alarms"] ?? 0) > 1;

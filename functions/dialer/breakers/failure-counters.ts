@@ -37,7 +37,7 @@ export const failuresLifeMs = hourMs;
 
 /** Resets counters to `value`. The write is dropped on a conflict, as another process has counted. */
 export async function writeFailures(
-  failures: StoredDocument<"failures">,
+  failures: StoredDocument<"counters">,
   value: Record<string, number>,
   { documents, random }: Pick<DialerDeps, "documents" | "random">,
 ): Promise<void> {
@@ -53,17 +53,17 @@ export async function resetCounters(
   const expiresAt = clock.now() + failuresLifeMs;
   const change = (value: Record<string, number> = {}) =>
     Object.keys(value).length === 0 ? undefined : { value: {}, expiresAt };
-  const edit = { name: { kind: "failures", key }, change } as const;
+  const edit = { name: { kind: "counters", key }, change } as const;
   await changeDocument(edit, { documents, random }).catch((error: unknown) => {
     if (!(error instanceof ConflictError)) throw error; // the next placed call resets them
   });
 }
 
 /** Interval after which a process notes again that an agent takes calls. */
-const agentNotedMs = 10 * minuteMs;
+const agentRecordedMs = 10 * minuteMs;
 
 /** Notes that an agent takes calls, for providers with late agents. Otherwise a late agent would count as missing. */
-export async function noteAgent(
+export async function recordAgent(
   call: JudgedCall,
   deps: Pick<DialerDeps, "clock" | "memory" | "settings" | "documents" | "random">,
 ): Promise<void> {
@@ -71,10 +71,10 @@ export async function noteAgent(
   if (!settings.table.kinds.hasLateAgents(call.route)) return;
   const now = clock.now();
   const key = agentSeenOf(call);
-  if (now - (memory.breakers.agentsNotedAt.get(key) ?? -Infinity) < agentNotedMs) return;
-  memory.breakers.agentsNotedAt.set(key, now);
+  if (now - (memory.breakers.agentsRecordedAt.get(key) ?? -Infinity) < agentRecordedMs) return;
+  memory.breakers.agentsRecordedAt.set(key, now);
   const change = () => ({ value: { at: now }, expiresAt: now + hourMs });
-  await changeDocument({ name: { kind: "failures", key }, change }, deps);
+  await changeDocument({ name: { kind: "counters", key }, change }, deps);
 }
 
 /** True if a call of the agent was placed within the hour, so that the agent exists and is only late. */
@@ -83,7 +83,7 @@ export async function wasSeen(
   { documents, clock }: Pick<DialerDeps, "documents" | "clock">,
 ): Promise<boolean> {
   const key = agentSeenOf(call);
-  const note = (await documents.read([{ kind: "failures", key }])).get("failures", key);
+  const note = (await documents.read([{ kind: "counters", key }])).get("counters", key);
   return (note?.value["at"] ?? -Infinity) > clock.now() - hourMs;
 }
 
@@ -108,13 +108,13 @@ export async function countRefusal(
   counted.add(call.numberHash);
   const names = refusalCountersOf(code, call.country);
   const one = Object.fromEntries(names.map((name) => [name, 1]));
-  const known = read.get("failures", key);
+  const known = read.get("counters", key);
   const knownCodes = Object.keys(readRefusals(known?.value ?? {}).refusals);
   if (known !== undefined && knownCodes.some((other) => other !== code)) {
     await writeFailures(known, { ...blamedNumbersIn(known.value), ...one }, deps);
     return { inRow: 1, countries: [] };
   }
-  const all = await documents.add({ kind: "failures", key }, one, clock.now() + failuresLifeMs);
+  const all = await documents.add({ kind: "counters", key }, one, clock.now() + failuresLifeMs);
   const { refusals, countries } = readRefusals(all);
   return { inRow: refusals[code] ?? 0, countries: Object.keys(countries) };
 }
@@ -135,14 +135,14 @@ export async function countBlamed(
   const { documents, clock, memory } = deps;
   const key = refusalsOf(call);
   const name = blamedCounterOf(call.numberHash);
-  const known = read.get("failures", key)?.value ?? {};
+  const known = read.get("counters", key)?.value ?? {};
   const { numbers } = readRefusals(known);
   if (numbers >= blamedInRowMax || name in known) return numbers;
   // A placed call whose documents were read before this count ends the run all the same.
   const counted = memory.breakers.countedNumbers.get(key) ?? new Set<string>();
   memory.breakers.countedNumbers.set(key, counted.add(name));
   const expiresAt = clock.now() + failuresLifeMs;
-  return readRefusals(await documents.add({ kind: "failures", key }, { [name]: 1 }, expiresAt))
+  return readRefusals(await documents.add({ kind: "counters", key }, { [name]: 1 }, expiresAt))
     .numbers;
 }
 
@@ -156,7 +156,7 @@ export async function endRefusals(
   deps: Pick<DialerDeps, "memory" | "clock" | "documents" | "random">,
 ): Promise<void> {
   const { memory } = deps;
-  const known = Object.keys(read.get("failures", key)?.value ?? {}).length;
+  const known = Object.keys(read.get("counters", key)?.value ?? {}).length;
   if (known + (memory.breakers.countedNumbers.get(key)?.size ?? 0) === 0) return;
   memory.breakers.countedNumbers.delete(key);
   await resetCounters(key, deps);

@@ -12,7 +12,7 @@ import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
-  noteAgent,
+  recordAgent,
   wasSeen,
   failuresLifeMs,
   resetCounters,
@@ -43,17 +43,17 @@ const refusalsInRowMax = 20;
 export async function recordOutcome(
   outcome: DialOutcome,
   judged: Judged,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "settings" | "clock" | "random" | "log" | "memory">,
 ): Promise<void> {
   const { call, read } = judged;
   const { route, sentAt } = call;
   const backlog = backlogBreakerOf(call);
   // A webhook's URL belongs to one agent, so its refusal of "the account" concerns no other backlog.
-  const account = route.type === "webhook" ? backlog : accountBreakerOf(call.account);
+  const account = route.provider === "webhook" ? backlog : accountBreakerOf(call.account);
   switch (outcome.kind) {
     case "placed":
       await recordAnswer(judged, { isPlaced: true }, deps);
-      return noteAgent(call, deps);
+      return recordAgent(call, deps);
     case "unknown":
       return recordTimeout(outcome.code, call, deps);
     case "account_refused":
@@ -142,8 +142,8 @@ async function countAnswered(
   read: DocumentsRead,
   deps: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Promise<void> {
-  if ((read.get("failures", key)?.value["unreachable"] ?? 0) === 0) return;
-  const name = { kind: "failures", key } as const;
+  if ((read.get("counters", key)?.value["unreachable"] ?? 0) === 0) return;
+  const name = { kind: "counters", key } as const;
   await deps.documents.add(name, { answered: 1 }, deps.clock.now() + failuresLifeMs);
   await settleCounters(key, true, deps);
 }
@@ -154,7 +154,7 @@ async function resetFailures(
   read: DocumentsRead,
   deps: Pick<DialerDeps, "documents" | "random">,
 ): Promise<void> {
-  const failures = read.get("failures", key);
+  const failures = read.get("counters", key);
   const { since = 0, ...counted } = failures?.value ?? {};
   if (failures === undefined || Object.keys(counted).length === 0 || sentAt < since) return;
   await writeFailures(failures, {}, deps);
@@ -170,7 +170,7 @@ async function recordTimeout(
   const key = backlogBreakerOf(call);
   const expiresAt = clock.now() + failuresLifeMs;
   const all = await documents.add(
-    { kind: "failures", key },
+    { kind: "counters", key },
     { unreachable: 1, inRow: 1 },
     expiresAt,
   );
@@ -194,8 +194,8 @@ async function settleCounters(
   isAnswered: boolean,
   deps: Pick<DialerDeps, "documents" | "random">,
 ): Promise<void> {
-  const name = { kind: "failures", key } as const;
-  const current = (await deps.documents.read([name])).get("failures", key);
+  const name = { kind: "counters", key } as const;
+  const current = (await deps.documents.read([name])).get("counters", key);
   if (current === undefined) return;
   const { answered = 0, unreachable = 0, inRow = 0 } = current.value;
   const half = answered + unreachable > requestsCounted ? 2 : 1;
@@ -248,8 +248,8 @@ async function countForAccount(
 ): Promise<void> {
   const { documents, clock } = deps;
   const key = accountBreakerOf(call.account);
-  const name = { kind: "failures", key } as const;
-  const current = (await documents.read([name])).get("failures", key);
+  const name = { kind: "counters", key } as const;
+  const current = (await documents.read([name])).get("counters", key);
   const { since } = current?.value ?? {};
   const of = `of ${shortNameOf(backlogOf(call))}`;
   const expiresAt = clock.now() + failuresLifeMs;

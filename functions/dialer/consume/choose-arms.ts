@@ -8,13 +8,15 @@ import type { DialerDeps } from "../runtime/context.ts";
 /** Time for which a process uses a round that it has read. A round changes with the plan alone, and so with the process. */
 const roundMsMax = minuteMs;
 
+type ArmDeps = Pick<DialerDeps, "documents" | "settings" | "clock" | "random" | "memory">;
+
 /**
  * Returns a message in which each call to a split has the agent that makes it. A call that has its row keeps the agent of the
  * row, whatever a later delivery of its message chooses.
  *
  * @throws if the ledger cannot be reached
  */
-export async function chooseArms(message: CallsMessage, deps: DialerDeps): Promise<CallsMessage> {
+export async function chooseArms(message: CallsMessage, deps: ArmDeps): Promise<CallsMessage> {
   const { plan } = deps.settings;
   const names = new Set(
     message.calls.flatMap(({ request }) =>
@@ -40,7 +42,7 @@ export async function chooseArms(message: CallsMessage, deps: DialerDeps): Promi
 }
 
 /** Returns the round of a split of the plan. */
-async function knownRound(name: string, deps: DialerDeps): Promise<Round> {
+async function knownRound(name: string, deps: ArmDeps): Promise<Round> {
   const { documents, clock, random, memory, settings } = deps;
   const now = clock.now();
   const arms = findSplit(name, settings.plan)?.arms ?? {};

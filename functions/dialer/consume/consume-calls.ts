@@ -12,7 +12,6 @@ import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
 import { watchHeartbeat } from "../runtime/epoch.ts";
 import { chooseArms } from "./choose-arms.ts";
 import { openMessage } from "./open-message.ts";
@@ -36,10 +35,9 @@ export async function consumeCalls(
   deps: DialerDeps,
   deadline: number,
 ): Promise<AckOrRetry[]> {
-  const ready = withPortLimits(deps);
   const [answers] = await Promise.all([
-    answerAll(delivered, ready, deadline),
-    watchHeartbeat(ready).catch(() => undefined), // other work on the ledger logs its failure
+    answerAll(delivered, deps, deadline),
+    watchHeartbeat(deps).catch(() => undefined), // other work on the ledger logs its failure
   ]);
   return answers;
 }
@@ -123,7 +121,10 @@ async function dial(
 }
 
 /** Writes a settlement. Resolves to false if the ledger could not be reached. */
-async function settle(settlement: Settlement, deps: DialerDeps): Promise<boolean> {
+async function settle(
+  settlement: Settlement,
+  deps: Pick<DialerDeps, "ledger" | "documents" | "clock" | "random" | "log" | "memory">,
+): Promise<boolean> {
   try {
     await settleOutcome(settlement, deps);
     return true;

@@ -1,17 +1,17 @@
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { type EventMessage, eventMessageSchema, isHint } from "#shared/ports/event-messages.ts";
-import { parseOwnReceiver } from "#shared/ports/receiver-kinds.ts";
+import { parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
-import { serveInLane, withoutLane } from "../events/own-lane.ts";
-import { fulfilWish } from "../events/own-wishes.ts";
+import { serveInLane, withoutLane } from "../events/client-receiver-lane.ts";
+import { runReceiverCommand } from "../events/receiver-commands.ts";
 import { createChainedQueue } from "./chained-queue.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "../runtime/retry-later.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
+import { withOutbox } from "../runtime/time-limits.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
@@ -63,6 +63,7 @@ interface EventBatch {
  * receivers side by side. A message that gets no slot soon is sent again, so that hanging requests block nothing
  * else.
  *
+ * @param deps without an outbox, as the delivery has one of its own
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function consumeEvents(
@@ -73,7 +74,7 @@ export async function consumeEvents(
   const chained = createChainedQueue(given.eventsQueue);
   const deps = { ...given, eventsQueue: chained.queue };
   const batch = batchDeliverMessages(deps);
-  const ready = withPortLimits(deps, batch.deliver);
+  const ready = withOutbox(deps, batch.deliver);
   const { concurrency, clock } = ready;
   const answers: AckOrRetry[] = [];
   const opened = await Promise.all(
@@ -129,7 +130,7 @@ function groupMessages(opened: readonly Opened[]) {
   const ofAccounts = new Map<string, Opened<AccountMessage>[]>();
   for (const { message, ...one } of opened) {
     if ("receiver" in message) {
-      const isOfClient = parseOwnReceiver(message.receiver) !== undefined;
+      const isOfClient = parseClientReceiver(message.receiver) !== undefined;
       append(isOfClient ? ofClients : ofReceivers, message.receiver, { ...one, message });
     } else append(ofAccounts, message.account, { ...one, message });
   }
@@ -173,7 +174,7 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
 async function serveReceiver(
   own: readonly Opened<ReceiverMessage>[],
   delivery: EventBatch,
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "eventsQueue" | "concurrency" | "sweepSeconds">,
 ): Promise<AckOrRetry[]> {
   try {
     const due = own.flatMap(({ message, attempt }) =>
@@ -187,7 +188,7 @@ async function serveReceiver(
       else if (isWished) answers.push({ retryAfterSeconds: 1 });
       else {
         isWished = true;
-        answers.push(await fulfilWish(message, delivery.slots, deps));
+        answers.push(await runReceiverCommand(message, delivery.slots, deps));
       }
     }
     return answers;

@@ -5,7 +5,6 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { Handled } from "./handle-dead-letter.ts";
 import { openMessage } from "./open-message.ts";
 import { followCallback } from "../results/handle-callback.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
 
 /**
  * Handles a message of the events queue that failed a hundred times. A hint is dropped, as sweeps do the same work without it. A signed
@@ -24,7 +23,7 @@ export async function handleDeadEvent(one: Delivered, deps: DialerDeps): Promise
   const ofCall = call === undefined ? {} : { call_id: call.id };
   log("alarm", "message.dead_lettered", { message_kind, account, attempt, ...ofCall });
   try {
-    const answer = await followCallback(message, attempt, withPortLimits(deps));
+    const answer = await followCallback(message, attempt, deps);
     return answer === "ack" ? "done" : "failed";
   } catch (error) {
     log("alarm", "ledger.unreachable", { error: errorForLog(error) });

@@ -2,7 +2,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { states } from "#shared/calls/states.ts";
 import { applyDecision } from "#shared/calls/transitions.ts";
-import { readOwnReceivers } from "#shared/events/outbox-ledger.ts";
+import { readClientReceivers } from "#shared/events/outbox-ledger.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { judgeFirstRow } from "#shared/rules/first-row.ts";
 import { ends, halts, restored } from "#shared/rules/gates.ts";
@@ -13,9 +13,8 @@ import { toCalls, type Message, messageSchema } from "#shared/ports/call-message
 import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
-import type { DialerDeps } from "../runtime/context.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
-import { ownDepsOf } from "../events/own-receivers.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
+import { clientReceiverDepsOf } from "../events/client-receivers.ts";
 import { chooseArms } from "./choose-arms.ts";
 import { openMessage } from "./open-message.ts";
 import { settleOutcome } from "../record/settle.ts";
@@ -31,21 +30,24 @@ export type Handled = "done" | "unreadable" | "failed";
  * without a row is written NEEDS_REVIEW, unless its controls end it: it was cancelled, its number was erased or must not be
  * called, or its time is over. Never throws.
  */
-export async function handleDeadLetter(delivered: Delivered, deps: DialerDeps): Promise<Handled> {
+export async function handleDeadLetter(
+  delivered: Delivered,
+  deps: RowDeps & DecisionDeps,
+): Promise<Handled> {
   const { log } = deps;
   const { attempt } = delivered;
   const message = await openMessage(delivered, messageSchema, deps);
   if (message === undefined) return "unreadable";
   log("alarm", "message.dead_lettered", { message_kind: message.kind, attempt });
   try {
-    return await settleDeadLetter(message, withPortLimits(deps));
+    return await settleDeadLetter(message, deps);
   } catch (error) {
     log("alarm", "ledger.unreachable", { error: errorForLog(error) });
     return "failed";
   }
 }
 
-async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<Handled> {
+async function settleDeadLetter(message: Message, deps: RowDeps & DecisionDeps): Promise<Handled> {
   if (message.kind === "dispatch") return "done"; // a hint: its rows are dispatched again
   if (message.kind === "outcome") {
     await settleOutcome(message.settlement, deps);
@@ -60,7 +62,7 @@ async function settleDeadLetter(message: Message, deps: DialerDeps): Promise<Han
 }
 
 /** Writes the rows of calls that have none. Until a restore is done, cancellations may be missing: then nothing is written. */
-async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Handled> {
+async function writeDead(calls: readonly Call[], deps: RowDeps & DecisionDeps): Promise<Handled> {
   const { ledger, clock, random, log } = deps;
   const at = clock.now();
   const request_id = calls[0]?.requestId ?? "";
@@ -71,7 +73,7 @@ async function writeDead(calls: readonly Call[], deps: DialerDeps): Promise<Hand
   }
   const documents = await readControlDocuments(recent, { numbers: true }, deps);
   if (halts.some((stop) => stop(documents))) return "failed";
-  await readOwnReceivers(recent, ownDepsOf(deps)); // rows keep what these repeat of the context
+  await readClientReceivers(recent, clientReceiverDepsOf(deps)); // rows keep what these repeat of the context
   const known = toDecisionFacts(documents, deps);
   const changes = recent.flatMap((call) => {
     const resolved = known.resolver.resolve(call, undefined);

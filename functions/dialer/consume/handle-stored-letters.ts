@@ -1,9 +1,8 @@
 import { errorForLog } from "#shared/lib/log.ts";
-import { withTimeLimits } from "#shared/lib/retry.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { queueOf, type StoredLetter } from "#shared/ports/dead-letters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { queueSecondsMax, withPortLimits } from "../runtime/time-limits.ts";
+import { writeLease } from "../runtime/lease.ts";
 import { handleDeadEvent } from "./handle-dead-event.ts";
 import { handleDeadLetter } from "./handle-dead-letter.ts";
 
@@ -31,9 +30,7 @@ const endMarginMs = 30_000;
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
-export async function handleStoredLetters(unlimited: DialerDeps, deadline: number): Promise<void> {
-  const deadLetters = withTimeLimits(unlimited.deadLetters, queueSecondsMax);
-  const deps = { ...unlimited, deadLetters };
+export async function handleStoredLetters(deps: DialerDeps, deadline: number): Promise<void> {
   const { random, memory, clock, log } = deps;
   if (clock.now() < memory.letters.listAt) return;
   try {
@@ -89,18 +86,17 @@ function forgetGone(
  * of, and with each of them end deliveries that have nothing to do with it.
  */
 async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
-  const { random, memory, clock, log } = deps;
-  const { documents } = withPortLimits(deps);
+  const { documents, memory, clock, log } = deps;
   // Also where it cannot be fetched: the next sweep goes on with the others.
   const expiresAt = clock.now() + retryMs;
   memory.letters.waitUntil.set(name, expiresAt);
-  const key = { kind: "failures", key: `letter:${name}` } as const;
-  const lease = { ...key, version: random.version(), value: {}, expiresAt };
-  const [isMine] = await documents.write([{ next: lease, seen: null }]).catch((error: unknown) => {
-    log("alarm", "ledger.unreachable", { error: errorForLog(error) });
-    return [];
-  });
-  if (isMine !== true) return;
+  const key = { kind: "lease", key: `letter:${name}` } as const;
+  const lease = await writeLease({ ...key, value: {}, expiresAt }, null, deps).catch(
+    (error: unknown) => {
+      log("alarm", "ledger.unreachable", { error: errorForLog(error) });
+    },
+  );
+  if (lease === undefined) return;
   try {
     await handleStored(name, deps);
   } finally {

@@ -7,7 +7,7 @@ import { mergeControlDocuments } from "#shared/policy/controls.ts";
 import { inTurn, numberNeeds } from "#shared/rules/gates.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 
 /**
@@ -21,7 +21,7 @@ import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 export async function splitRequest(
   message: CallsMessage,
   { attempt, deadline }: { attempt: number; deadline: number },
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<boolean> {
   const { log, clock } = deps;
   const request_id = message.requestId;
@@ -56,7 +56,7 @@ export async function splitRequest(
  */
 async function createDecider(
   calls: readonly Call[],
-  deps: DialerDeps,
+  deps: DecisionDeps,
 ): Promise<(call: Call) => Decision> {
   let documents = await readControlDocuments(calls, { numbers: false }, deps);
   const first = documents;

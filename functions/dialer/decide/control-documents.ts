@@ -1,5 +1,5 @@
 import type { Call } from "#shared/calls/call-request.ts";
-import { noteReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
+import { rememberReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
 import { documentsAgeMsMax } from "#shared/lib/timing.ts";
 import { failureKeysOf } from "#shared/policy/breakers.ts";
 import {
@@ -25,7 +25,7 @@ import { readWithSuspension } from "../runtime/epoch.ts";
 export async function readControlDocuments(
   calls: readonly Call[],
   { numbers }: { numbers: boolean },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
 ): Promise<ControlDocuments> {
   const { plan, table, hashKeys } = deps.settings;
   const { memory } = deps;
@@ -35,7 +35,7 @@ export async function readControlDocuments(
   const resolved = calls.map((call) => resolver.resolve(call, undefined));
   const backlogs = [...new Map(resolved.map((one) => [one.backlog, one])).values()];
   const rare = numbers ? listKeys(rareNumberKeys, resolved, now) : [];
-  const own = { ...deps, plan, ownReceivers: memory.ownReceivers };
+  const own = { plan, clock: deps.clock, knownReceivers: memory.knownReceivers };
   const receivers = unknownReceivers(calls, own);
   const keys = [
     doNotCallListKey,
@@ -46,8 +46,8 @@ export async function readControlDocuments(
     ...receivers,
   ];
   const read = await readWithSuspension(distinctKeys(keys), deps);
-  noteReceivers(receivers, read, own);
-  if (memory.documents.hasClientEntries || listIn(read)?.hasMore !== true) return read;
+  rememberReceivers(receivers, read, own);
+  if (memory.documents.hasClientEntries || listIn(read)?.hasClientEntries !== true) return read;
   // Only a process that learns of the first such document reads twice. Others have them in their one read.
   memory.documents.hasClientEntries = true;
   if (rare.length === 0) return read;
@@ -68,7 +68,7 @@ function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
 export function createFreshDocuments(
   calls: readonly Call[],
   first: { read: ControlDocuments; askedAt: number; breakersChanged: number },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
 ): (at: number) => Promise<ControlDocuments> {
   const { clock, memory } = deps;
   let last = { ...first, read: Promise.resolve(first.read) };

@@ -130,7 +130,7 @@ export function judgeClock(
 /** The last look at a claimed call, right before the request by which the phone rings. */
 export interface LastLook {
   /** Returns a `Send` that throws Withheld if the call may not go: see `DialRequest`. */
-  ring(send: Send, secondsMax?: number): Send;
+  guarded(send: Send, secondsMax?: number): Send;
   /** Returns why the request was withheld. */
   refused(): Verdict;
 }
@@ -157,7 +157,7 @@ export function createLastLook(
   }
 
   return {
-    ring: (send, secondsMax = timeoutSeconds) => {
+    guarded: (send, secondsMax = timeoutSeconds) => {
       const preliminaryMs = (timeoutSeconds - secondsMax) * 1000;
       return async (url, sent) => {
         refused = await look(preliminaryMs);

@@ -13,7 +13,7 @@ import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decid
 import { readControlDocuments, createFreshDocuments } from "../decide/control-documents.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { dialCall } from "./dial-call.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt } from "../record/to-settlement.ts";
@@ -30,7 +30,7 @@ export interface RequestedCall {
 }
 
 /** The calls of one delivery, the documents read and the decisions. */
-interface Plan {
+interface DecidedCalls {
   calls: Call[];
   read: ControlDocuments;
   askedAt: number;
@@ -107,11 +107,14 @@ function stepsOf(
 }
 
 /** Returns the calls that the do-not-call list ends. */
-function listRefused({ writes }: Plan): Call[] {
+function listRefused({ writes }: DecidedCalls): Call[] {
   return writes.flatMap(({ call, decided }) => (decided.reason === "do_not_call" ? call : []));
 }
 
-async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDeps): Promise<Plan> {
+async function readAndDecide(
+  requested: readonly RequestedCall[],
+  deps: DecisionDeps & Pick<DialerDeps, "ledger">,
+): Promise<DecidedCalls> {
   const { ledger, clock, log } = deps;
   const askedAt = clock.now();
   const breakersChanged = deps.memory.breakers.changed;
@@ -131,7 +134,7 @@ async function readAndDecide(requested: readonly RequestedCall[], deps: DialerDe
     named.length === 0
       ? first
       : mergeControlDocuments(first, await readControlDocuments(named, { numbers: true }, deps));
-  const plan: Plan = {
+  const plan: DecidedCalls = {
     calls: [...brought, ...named],
     read,
     askedAt,
@@ -177,7 +180,7 @@ export function oldestAccepted(now: number, { settings }: Pick<DialerDeps, "sett
 }
 
 async function dialAll(
-  { calls, read, askedAt, breakersChanged, dials }: Plan,
+  { calls, read, askedAt, breakersChanged, dials }: DecidedCalls,
   deps: DialerDeps,
   deadline: number,
 ): Promise<{ dial: Dial; result: Result }[]> {
@@ -205,7 +208,7 @@ async function dialChecked(dial: Dial, batch: DialBatch): Promise<Result> {
 }
 
 /** Moves rows whose outcome stayed unknown to NEEDS_REVIEW. */
-async function review(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+async function review(rows: readonly CallRow[], deps: RowDeps): Promise<void> {
   const { reviewAfterSeconds } = deps.settings.plan;
   await changeRows(rows, (row, write) => requireReview(row, reviewAfterSeconds, write), deps);
 }

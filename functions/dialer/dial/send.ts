@@ -35,7 +35,7 @@ export async function sendRequest(
     if (isUnderWay) return recordSlow(claim.dial, read, deps);
     return undefined;
   });
-  const outcome = await request(claim, { ring: lastLook.ring, read }, deps);
+  const outcome = await request(claim, { guarded: lastLook.guarded, read }, deps);
   isUnderWay = false;
   if (outcome === undefined) return { refused: lastLook.refused() };
   return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
@@ -44,7 +44,7 @@ export async function sendRequest(
 /** Sends the request. Undefined: the last look withheld it. */
 async function request(
   claim: Claim,
-  { ring, read }: Pick<LastLook, "ring"> & { read: DocumentsRead },
+  { guarded, read }: Pick<LastLook, "guarded"> & { read: DocumentsRead },
   deps: SendDeps,
 ): Promise<DialOutcome | undefined> {
   const { settings, log } = deps;
@@ -60,9 +60,9 @@ async function request(
         attempt,
         timeoutSeconds,
         maxCallMinutes,
-        ring,
+        guarded,
         callbackUrl: toCallbackUrl(claim, { route, hashKey: urlKeyOf(read, deps) }, settings),
-        tellsAnswer: findReceiver(row, settings.plan)?.types.includes("call.answered"),
+        reportsAnswer: findReceiver(row, settings.plan)?.types.includes("call.answered"),
       },
       route,
     )

@@ -3,7 +3,7 @@ import { type Speed, speedAfter } from "#shared/policy/account-speed.ts";
 /** Time before a breaker opens in which requests may have failed already. */
 const troubleMs = 30_000;
 
-/** The findings of a look at an account: see account-speed.ts. */
+/** The findings of a tick on an account: see account-speed.ts. */
 export interface SpeedSeen {
   completed: number;
   at: number;
@@ -11,21 +11,21 @@ export interface SpeedSeen {
   isTroubled: boolean;
 }
 
-/** Measures how fast accounts take calls, from look to look. */
+/** Measures how fast accounts take calls, from tick to tick. */
 export interface AccountSpeeds {
   /** Records that due calls of an account wait as it takes them no faster. */
-  noteLimited(account: string): void;
-  /** Returns the speed after a look. */
+  recordLimited(account: string): void;
+  /** Returns the speed after a tick. */
   after(account: string, before: Speed | undefined, seen: SpeedSeen): Speed | undefined;
 }
 
 export function createAccountSpeeds(): AccountSpeeds {
-  /** Accounts for which due calls waited at the end of the last look at them. */
+  /** Accounts for which due calls waited at the end of the last tick. */
   const limited = new Set<string>();
   /** The speeds of the last half minute, the oldest first. */
   const lately = new Map<string, { at: number; speed: Speed | undefined }[]>();
   return {
-    noteLimited: (account) => void limited.add(account),
+    recordLimited: (account) => void limited.add(account),
     after(account, before, { completed, at, isTroubled }) {
       const isLimited = limited.delete(account);
       const kept = lately.get(account) ?? [];

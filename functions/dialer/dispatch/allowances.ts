@@ -5,11 +5,11 @@ import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
-import type { AccountNotes } from "./account-notes.ts";
+import type { AccountRecords } from "./account-records.ts";
 import type { DueRows } from "./due-rows.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Allowance } from "./shares.ts";
-import type { View } from "./view.ts";
+import type { Snapshot } from "./snapshot.ts";
 import { firstRoom, leastRoom, type Room, type RoomFacts } from "#shared/rules/rule.ts";
 import { backlogRooms, leads, permitsOf, rooms } from "#shared/rules/gates.ts";
 
@@ -22,7 +22,7 @@ interface AccountNow {
   room: Room;
   /** Times of the next permits of its pace. Undefined: it has none. */
   permits: ReturnType<typeof permitsOf>;
-  /** Calls that were completed in each of the last two looks. */
+  /** Calls that were completed in each of the last two ticks. */
   completed: readonly number[];
   inFlight: number;
   /** Calls in flight whose permits do not show in the pace yet. */
@@ -62,7 +62,7 @@ function whyOf(room: Room, speed: { count: number; why: string }) {
     : { why: speed.why, isBySpeed: true };
 }
 
-/** The allowances of a dispatcher's looks, from its documents and counts. */
+/** The allowances of a dispatcher's ticks, from its documents and counts. */
 export interface Allowances {
   ofAccount(account: ResolvedAccount): Allowance;
   ofBacklog(key: string): number;
@@ -71,7 +71,7 @@ export interface Allowances {
 }
 
 export function createAllowances(
-  seen: { view: View; inFlight: InFlight; notes: AccountNotes; dueRows: DueRows },
+  seen: { snapshot: Snapshot; inFlight: InFlight; notes: AccountRecords; dueRows: DueRows },
   {
     clock,
     memory,
@@ -79,7 +79,7 @@ export function createAllowances(
     consumers,
   }: Pick<DialerDeps, "clock" | "memory" | "concurrency" | "consumers">,
 ): Allowances {
-  const { view, inFlight, notes } = seen;
+  const { snapshot, inFlight, notes } = seen;
   const connections = concurrency * consumers;
 
   /** Calls of an account that were claimed too recently for their permits to show in its pace as read. */
@@ -94,7 +94,7 @@ export function createAllowances(
       const now = clock.now();
       const sent = inFlight.sentOf(account);
       const facts: RoomFacts = {
-        documents: view.documents(),
+        documents: snapshot.documents(),
         now,
         inFlight: inFlight.countOf(account),
         sent,
@@ -113,7 +113,7 @@ export function createAllowances(
       );
     },
     ofBacklog(key) {
-      const one = view.get(key);
+      const one = snapshot.get(key);
       if (one === undefined) return 0;
       const { breaker, accountBreaker, backlog, target } = one;
       const { answers } = backlog.value;
@@ -128,7 +128,7 @@ export function createAllowances(
 
 /** Finds the room for slow rows: half of the connections, shared evenly by the accounts that have such rows. */
 function findSlowRoom(
-  { view, inFlight, notes, dueRows }: Parameters<typeof createAllowances>[0],
+  { snapshot, inFlight, notes, dueRows }: Parameters<typeof createAllowances>[0],
   { connections, now }: { connections: number; now: number },
 ): ReturnType<Allowances["slowRoom"]> {
   const most = Math.max(1, Math.floor(connections / 2));
@@ -139,7 +139,7 @@ function findSlowRoom(
   /** Accounts whose calls may wait for a slow service before their request, which must leave half of the account to its other agents. */
   const checked = new Set<string>();
   let all = 0;
-  for (const one of view.all()) {
+  for (const one of snapshot.all()) {
     if (!one.isSlow) continue;
     if (leads.some((lead) => lead(one.target) > 0)) checked.add(one.account);
     const count = inFlight.countIn(one.key);

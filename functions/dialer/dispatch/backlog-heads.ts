@@ -1,7 +1,7 @@
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 
-/** Time after a backlog's last use in which each look reads its head, as rows may be about to be written. */
+/** Time after a backlog's last use in which each tick reads its head, as rows may be about to be written. */
 const usedMs = 30_000;
 
 type Backlog = StoredDocument<"backlog">;
@@ -22,7 +22,7 @@ export interface BacklogHeads {
   mayBeDue(backlog: Backlog, by: number): boolean;
   /** Records the first undispatched row. Undefined: it must be read. */
   see(backlog: Backlog, next: DuePosition | null | undefined): void;
-  /** Makes later looks read these heads again. */
+  /** Makes later ticks read these heads again. */
   forget(keys: Iterable<string>): void;
   /** Forgets backlogs for which `isKept` returns false. */
   keep(isKept: (key: string) => boolean): void;

@@ -3,7 +3,7 @@ import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Documents of one page, and maximum pages that one look reads. */
+/** Documents of one page, and maximum pages that one tick reads. */
 export const pageDocuments = 5_000;
 const pagesPerLook = 2;
 

@@ -2,9 +2,9 @@ import { checkAheadSeconds } from "#shared/lib/timing.ts";
 import { findCheck } from "#shared/dial-plan/checks.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { DueRows } from "./due-rows.ts";
-import type { Looks } from "./looks.ts";
+import type { DispatcherState } from "./dispatcher-state.ts";
 import type { Shareable } from "./shares.ts";
-import type { Waiting } from "./view.ts";
+import type { Waiting } from "./snapshot.ts";
 
 /** The state of a check among the backlogs of an account. */
 interface Asking {
@@ -28,14 +28,19 @@ const none: Asking = { waiting: 0, backlogs: 0, isActive: false };
  * the account has calls of other agents, half of its places are theirs.
  */
 export function createCheckRoom(
-  { view, inFlight, dueRows, notes }: Pick<Looks, "view" | "inFlight" | "dueRows" | "notes">,
+  {
+    snapshot,
+    inFlight,
+    dueRows,
+    notes,
+  }: Pick<DispatcherState, "snapshot" | "inFlight" | "dueRows" | "notes">,
   { clock, settings: { plan } }: Pick<DialerDeps, "clock" | "settings">,
 ): (account: string, check: string) => number {
   const now = clock.now();
   const askingOf = new Map<string, Map<string, Asking>>();
   /** Backlogs of each account, and the combinations of checks that its agents name. */
   const accounts = new Map<string, { backlogs: number; named: Set<string> }>();
-  for (const one of plan.checks === undefined ? [] : view.all()) {
+  for (const one of plan.checks === undefined ? [] : snapshot.all()) {
     const { account, key } = one;
     const { backlogs, named } = accounts.get(account) ?? { backlogs: 0, named: new Set() };
     if (checksOf(one).length > 0) named.add(checksOf(one).join());
@@ -68,7 +73,7 @@ export function createCheckRoom(
 
 /**
  * Leaves out backlogs for whose calls their checks have no room. Chance decides which ones: the turns would begin with the
- * same client at each look. Backlogs whose heads are unknown come last, as they may be empty. Urgent calls of a client and
+ * same client at each tick. Backlogs whose heads are unknown come last, as they may be empty. Urgent calls of a client and
  * agent stay or go with the others.
  */
 export function withinCheckRoom(
@@ -79,7 +84,7 @@ export function withinCheckRoom(
   const checked = backlogs.filter((one) => checksOf(one).length > 0);
   if (checked.length === 0) return backlogs;
   const left = new Map<string, number>();
-  const groups = [...Map.groupBy(checked, ({ sharedBy, key }) => sharedBy ?? key)]
+  const groups = [...Map.groupBy(checked, ({ allowanceKey, key }) => allowanceKey ?? key)]
     .map(([name, own]) => {
       const isUnknown = own.every(({ backlog }) => dueRows.isUnknown(backlog, clock.now()));
       return { name, one: own[0], place: random.fraction() + (isUnknown ? 1 : 0) };
@@ -97,5 +102,7 @@ export function withinCheckRoom(
     for (const { of, room } of rooms) left.set(of, room - 1);
     kept.add(name);
   }
-  return backlogs.filter((one) => checksOf(one).length === 0 || kept.has(one.sharedBy ?? one.key));
+  return backlogs.filter(
+    (one) => checksOf(one).length === 0 || kept.has(one.allowanceKey ?? one.key),
+  );
 }

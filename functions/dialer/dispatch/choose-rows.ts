@@ -1,22 +1,22 @@
 import { polledFor } from "#shared/rules/gates.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { checksOf, createCheckRoom, withinCheckRoom } from "./check-room.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
-import type { Looks } from "./looks.ts";
+import type { DispatcherState } from "./dispatcher-state.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
 import { accountShares, countNeeds, createShares, mayServe, serveTurns } from "./shares.ts";
-import type { Waiting } from "./view.ts";
+import type { Waiting } from "./snapshot.ts";
 
-/** Maximum passes in which one look finds rows. */
+/** Maximum passes in which one tick finds rows. */
 const passesMax = 2;
 
-/** A row that a look has chosen. */
+/** A row that a tick has chosen. */
 export interface ChosenRow extends DispatchedRow {
   backlog: string;
 }
 
-/** The rows that a look has chosen, and what it has learnt besides. */
+/** The rows that a tick has chosen, and what it has learnt besides. */
 export interface Chosen {
   rows: ChosenRow[];
   /** Rows that must not be dialed now, with their backlogs. */
@@ -43,17 +43,17 @@ export const nothing: Chosen = { rows: [], closed: new Map(), busy: new Map(), f
  */
 export async function chooseRows(
   backlogs: readonly Waiting[],
-  { looks, decidesFirst }: { looks: Looks; decidesFirst: boolean },
-  deps: DialerDeps,
+  { state, decidesFirst }: { state: DispatcherState; decidesFirst: boolean },
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
 ): Promise<Chosen> {
-  const { view, inFlight, notes, dueRows, allowances } = looks;
+  const { snapshot, inFlight, notes, dueRows, allowances } = state;
   const { clock, dispatcher } = deps;
-  const services = { servicesOf: checksOf, serviceRoom: createCheckRoom(looks, deps) };
+  const services = { servicesOf: checksOf, serviceRoom: createCheckRoom(state, deps) };
   const shares = createShares({
     ...services,
     allowAccount: allowances.ofAccount,
     allowBacklog: allowances.ofBacklog,
-    isSlow: (key) => view.get(key)?.isSlow === true,
+    isSlow: (key) => snapshot.get(key)?.isSlow === true,
     servedBefore: notes.servedBefore,
     slowRoom: allowances.slowRoom(),
   });
@@ -64,11 +64,11 @@ export async function chooseRows(
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
     const now = clock.now();
-    const needs = withClosed(countNeeds(shares, dueAmong(served, now)), closed, looks);
+    const needs = withClosed(countNeeds(shares, dueAmong(served, now)), closed, state);
     const unknown = pass === 0 ? unknownHeads(backlogs, { needs, now, dueRows }) : [];
     if (needs.size + unknown.length === 0) break;
     const due = await dueRows.read(needs, unknown.slice(0, dispatcher.headsPerLook), now);
-    const open = decidesFirst ? await decideDue(due, { closed, view }, deps) : { due, closed };
+    const open = decidesFirst ? await decideDue(due, { closed, snapshot }, deps) : { due, closed };
     closed = open.closed;
     for (const { account, backlog, row, permitAt } of serveTurns(shares, served, open.due)) {
       rows.push({
@@ -76,14 +76,14 @@ export async function chooseRows(
         account,
         backlog,
         permitAt,
-        isSlow: view.get(backlog)?.isSlow === true,
+        isSlow: snapshot.get(backlog)?.isSlow === true,
       });
       inFlight.send({ ...row, account, backlog, at: now });
     }
     dueRows.seeAgain(); // the first undispatched row has changed
   }
   const result = accountShares(shares, dueAmong(backlogs, clock.now()));
-  for (const [account, share] of result) notes.noteShare(account, share);
+  for (const [account, share] of result) notes.recordShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
   const full = [...result].flatMap(([account, { why }]) =>
     why !== null && polledFor.includes(why) ? account : [],
@@ -103,7 +103,7 @@ function unknownHeads(
     needs,
     now,
     dueRows,
-  }: { needs: ReadonlyMap<string, number>; now: number; dueRows: Looks["dueRows"] },
+  }: { needs: ReadonlyMap<string, number>; now: number; dueRows: DispatcherState["dueRows"] },
 ): string[] {
   return backlogs
     .filter(({ key, backlog }) => !needs.has(key) && dueRows.isUnknown(backlog, now))
@@ -112,13 +112,13 @@ function unknownHeads(
 }
 
 /**
- * Adds rows to be read of backlogs with closed rows at their heads: those that this look has found, and twice as many
+ * Adds rows to be read of backlogs with closed rows at their heads: those that this tick has found, and twice as many
  * as the last one had, so that calls to a zone that has closed do not block the calls behind them.
  */
 function withClosed(
   needs: ReadonlyMap<string, number>,
   closed: ReadonlyMap<string, string>,
-  { closedAhead }: Pick<Looks, "closedAhead">,
+  { closedAhead }: Pick<DispatcherState, "closedAhead">,
 ): ReadonlyMap<string, number> {
   const found = countBy(closed.values());
   const behind = [...needs.keys()].filter((key) => closedAhead.has(key) || found.has(key));
@@ -134,17 +134,20 @@ function withClosed(
 }
 
 /**
- * Decides due rows, except those that this look has already found closed.
+ * Decides due rows, except those that this tick has already found closed.
  *
  * @returns the rows that may be dialed now, and all closed rows with their backlogs
  */
 async function decideDue(
   due: ReadonlyMap<string, readonly DuePosition[]>,
-  { closed, view }: { closed: ReadonlyMap<string, string>; view: Looks["view"] },
-  deps: DialerDeps,
+  {
+    closed,
+    snapshot,
+  }: { closed: ReadonlyMap<string, string>; snapshot: DispatcherState["snapshot"] },
+  deps: DecisionDeps & Pick<DialerDeps, "ledger">,
 ): Promise<{ due: Map<string, DuePosition[]>; closed: Map<string, string> }> {
   const undecided = [...due].flatMap(([key, rows]) => {
-    const of = view.get(key)?.backlog.value;
+    const of = snapshot.get(key)?.backlog.value;
     return of === undefined ? [] : rows.flatMap(({ id }) => (closed.has(id) ? [] : { id, of }));
   });
   const decided = await decideRows(undecided, deps);

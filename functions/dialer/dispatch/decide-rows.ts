@@ -2,13 +2,13 @@ import type { Call } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import { type ClientOfMode, requestIdOf } from "#shared/calls/ids.ts";
 import type { ClientAgent } from "#shared/policy/breakers.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { halts } from "#shared/rules/gates.ts";
 import { writeDecided } from "../record/write-decisions.ts";
 
-/** Maximum rows that one look decides, and maximum closed rows that it writes. */
+/** Maximum rows that one tick decides, and maximum closed rows that it writes. */
 export const decidedMax = 2_000;
 export const writtenOffMax = 500;
 
@@ -31,7 +31,7 @@ function asCall({ id, of }: DueRow): Call {
  */
 export async function decideRows(
   due: readonly DueRow[],
-  deps: DialerDeps,
+  deps: DecisionDeps & Pick<DialerDeps, "ledger">,
 ): Promise<{ open: Set<string>; closed: Set<string> }> {
   const { ledger, log } = deps;
   const decided = { open: new Set<string>(), closed: new Set<string>() };
@@ -67,7 +67,7 @@ export async function decideRows(
 export async function writeOff(
   ids: readonly string[],
   { endsOnly }: { endsOnly: boolean },
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<void> {
   if (ids.length === 0) return;
   const now = deps.clock.now();

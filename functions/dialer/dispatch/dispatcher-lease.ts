@@ -1,7 +1,7 @@
 import type { ValueOf, StoredDocument } from "#shared/ports/document-kinds.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isLeaseVoid } from "../runtime/void-lease.ts";
+import { isLeaseVoid, writeLease } from "../runtime/lease.ts";
 import { isBeating } from "../record/wake-dispatcher.ts";
 
 /** Maximum tries to take over, as the earlier dispatcher may beat meanwhile. */
@@ -24,11 +24,11 @@ export async function takeOver(
       const until = Math.max(current.value.beatAt, current.value.since);
       if (!(await isLeaseVoid({ name: "dispatcher", until, lifeMs: 0 }, deps))) return undefined;
     }
-    const version = random.version();
-    const value = { accounts: {}, ...current?.value, holder: version, since: now, beatAt: now };
-    const next: DispatcherLease = { ...dispatcherKey, version, value, expiresAt: null };
-    const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
-    if (isMine === true) return next;
+    const holder = random.version();
+    const value = { accounts: {}, ...current?.value, holder, since: now, beatAt: now };
+    const lease = { ...dispatcherKey, value, expiresAt: null };
+    const taken = await writeLease(lease, current?.version ?? null, deps);
+    if (taken !== undefined) return taken;
   }
   return undefined;
 }
@@ -41,19 +41,17 @@ export async function takeOver(
 export async function beat(
   lease: DispatcherLease,
   changes: Partial<ValueOf<"dispatcher">>,
-  { documents, clock, random }: Pick<DialerDeps, "documents" | "clock" | "random">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random">,
 ): Promise<DispatcherLease | undefined> {
-  const value = { ...lease.value, beatAt: clock.now(), ...changes };
-  const next = { ...lease, version: random.version(), value };
-  const [isMine] = await documents.write([{ next, seen: lease.version }]);
-  return isMine === true ? next : undefined;
+  const value = { ...lease.value, beatAt: deps.clock.now(), ...changes };
+  return writeLease({ ...lease, value }, lease.version, deps);
 }
 
 /** Ends the lease. Without a holder, the next dispatcher need not wait until the last beat is old. */
 export async function releaseDispatcher(
   lease: DispatcherLease,
-  outliving: Partial<ValueOf<"dispatcher">>,
+  handover: Partial<ValueOf<"dispatcher">>,
   deps: Pick<DialerDeps, "clock" | "documents" | "random">,
 ): Promise<void> {
-  await beat(lease, { ...outliving, holder: null }, deps);
+  await beat(lease, { ...handover, holder: null }, deps);
 }

@@ -1,20 +1,19 @@
-import { endMarginMs, lookEveryMs, lookEveryMsMax } from "#shared/lib/timing.ts";
+import { endMarginMs, tickEveryMs, tickEveryMsMax } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
 import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispatcher-lease.ts";
-import { choose, chooseQuick, isDue, isIdle, readAll, send, toOutliving } from "./look.ts";
-import { createLooks, type Looks } from "./looks.ts";
+import { choose, chooseQuick, isDue, isIdle, readAll, send, toHandover } from "./tick.ts";
+import { createDispatcherState, type DispatcherState } from "./dispatcher-state.ts";
 
-/** Interval of quick looks, at accounts that have completed half of their allowance. */
-const quickLookMs = 250;
+/** Interval of quick ticks, at accounts that have completed half of their allowance. */
+const quickTickMs = 250;
 /** Interval of beats while nothing is due. */
 const idleBeatMs = 5_000;
-/** Maximum queries of a look, and of a quick look. */
-const lookQueries = 14;
-const quickLookQueries = 4;
-/** Statements that are left when the loop ends: a look of many rows may send more than is planned for one. */
-const keptStatements = 300;
+/** Maximum queries of a tick, and of a quick tick. */
+const tickQueries = 14;
+const quickTickQueries = 4;
+/** Statements that are left when the loop ends: a tick of many rows may send more than is planned for one. */
+const reservedStatements = 300;
 
 /**
  * Runs the loop that decides whose turn it is: every two seconds it reads due rows, decides them, and dispatches them
@@ -24,12 +23,11 @@ const keptStatements = 300;
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function dispatch(deps: DialerDeps, deadline: number): Promise<void> {
-  const ready = withPortLimits(deps);
-  const queriesLeft = () => deps.statementsLeft() - keptStatements;
+  const queriesLeft = () => deps.statementsLeft() - reservedStatements;
   try {
-    const lease = await takeOver(ready);
+    const lease = await takeOver(deps);
     if (lease === undefined) return;
-    await runLoop(lease, { endAt: deadline - endMarginMs, queriesLeft }, ready);
+    await runLoop(lease, { endAt: deadline - endMarginMs, queriesLeft }, deps);
   } catch (error) {
     deps.log("alarm", "dispatch.failed", { error: errorForLog(error) });
   }
@@ -41,8 +39,8 @@ async function runLoop(
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, log, dispatcher } = deps;
-  const looks = createLooks(first.value, deps);
-  // The next looks need queries, too.
+  const state = createDispatcherState(first.value, deps);
+  // The next ticks need queries, too.
   const atFirst = queriesLeft();
   const reserved = Number.isFinite(atFirst) ? atFirst / 2 : 0;
   const lifeEndAt = first.value.since + dispatcher.lifeMs;
@@ -50,14 +48,14 @@ async function runLoop(
   for (;;) {
     const begunAt = clock.now();
     try {
-      await readAll(looks, deps);
-      const chosen = await choose(looks, deps);
-      looks.lookedAt = clock.now();
+      await readAll(state, deps);
+      const chosen = await choose(state, deps);
+      state.tickedAt = clock.now();
       // The document shows the next dispatcher the rows that were chosen.
-      const mustBeat = isDue(looks, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
+      const mustBeat = isDue(state, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
       const [beaten] = await Promise.all([
-        mustBeat ? beat(lease, toOutliving(looks), deps) : lease,
-        send(chosen, looks, deps),
+        mustBeat ? beat(lease, toHandover(state), deps) : lease,
+        send(chosen, state, deps),
       ]);
       if (beaten === undefined) return; // another one has taken over
       lease = beaten;
@@ -65,55 +63,55 @@ async function runLoop(
       log("alarm", "dispatch.failed", { error: errorForLog(error) });
     }
     const left = queriesLeft();
-    if (clock.now() >= endAt || left < lookQueries) break;
-    if (dispatcher.endsIdle && isIdle(looks, clock.now())) {
-      if (await endIdle(lease, looks, deps)) return;
+    if (clock.now() >= endAt || left < tickQueries) break;
+    if (dispatcher.endsIdle && isIdle(state, clock.now())) {
+      if (await endIdle(lease, state, deps)) return;
       const again = await takeOver(deps);
       if (again === undefined) return;
       lease = again;
       continue;
     }
-    const nextAt = begunAt + lookMsFor(left, lifeEndAt - begunAt);
-    await lookQuickly(looks, { until: nextAt, queriesLeft, reserved }, deps);
+    const nextAt = begunAt + tickMsFor(left, lifeEndAt - begunAt);
+    await tickQuickly(state, { until: nextAt, queriesLeft, reserved }, deps);
     await clock.sleep(nextAt - clock.now());
   }
-  await releaseDispatcher(lease, toOutliving(looks), deps).catch(() => undefined);
+  await releaseDispatcher(lease, toHandover(state), deps).catch(() => undefined);
 }
 
 /**
- * Ends an idle loop: releases the lease, and then looks once more, as a writer of rows that saw this dispatcher beat
+ * Ends an idle loop: releases the lease, and then ticks once more, as a writer of rows that saw this dispatcher beat
  * has not woken another.
  *
  * @returns false if a row has become due meanwhile
  */
 async function endIdle(
   lease: DispatcherLease,
-  looks: Looks,
+  state: DispatcherState,
   deps: Pick<DialerDeps, "clock" | "documents" | "random">,
 ): Promise<boolean> {
-  await releaseDispatcher(lease, toOutliving(looks), deps);
-  await readAll(looks, deps);
-  return isIdle(looks, deps.clock.now());
+  await releaseDispatcher(lease, toHandover(state), deps);
+  await readAll(state, deps);
+  return isIdle(state, deps.clock.now());
 }
 
-/** Returns the interval of looks with which the remaining queries last for the remaining time. */
-function lookMsFor(queriesLeft: number, msLeft: number): number {
-  const looksLeft = Math.max(1, Math.floor(queriesLeft / lookQueries));
-  return Math.min(lookEveryMsMax, Math.max(lookEveryMs, msLeft / looksLeft));
+/** Returns the interval of ticks with which the remaining queries last for the remaining time. */
+function tickMsFor(queriesLeft: number, msLeft: number): number {
+  const ticksLeft = Math.max(1, Math.floor(queriesLeft / tickQueries));
+  return Math.min(tickEveryMsMax, Math.max(tickEveryMs, msLeft / ticksLeft));
 }
 
-/** Makes quick looks until the next look. */
-async function lookQuickly(
-  looks: Looks,
+/** Makes quick ticks until the next tick. */
+async function tickQuickly(
+  state: DispatcherState,
   { until, queriesLeft, reserved }: { until: number; queriesLeft(): number; reserved: number },
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, log } = deps;
-  while (looks.quickAccounts.size > 0 && clock.now() + quickLookMs < until) {
-    if (queriesLeft() < reserved + quickLookQueries) return;
-    await clock.sleep(quickLookMs);
+  while (state.quickAccounts.size > 0 && clock.now() + quickTickMs < until) {
+    if (queriesLeft() < reserved + quickTickQueries) return;
+    await clock.sleep(quickTickMs);
     try {
-      await send(await chooseQuick(looks, deps), looks, deps);
+      await send(await chooseQuick(state, deps), state, deps);
     } catch (error) {
       log("warning", "dispatch.failed", { error: errorForLog(error) });
       return;

@@ -32,7 +32,7 @@ export interface DueRows {
   ): Promise<Map<string, DuePosition[]>>;
   /** Updates heads from the rows already read, after some were dispatched. */
   seeAgain(): void;
-  /** Makes later looks read these heads again. */
+  /** Makes later ticks read these heads again. */
   forget(keys: Iterable<string>): void;
   /** Forgets the heads of removed backlogs. */
   forgetGone(): void;
@@ -43,7 +43,7 @@ export interface DueRows {
 }
 
 /** Dependencies of reading backlogs. */
-interface Known {
+interface DueFacts {
   inFlight: InFlight;
   /** Returns a backlog's document. Backlogs without one are not read. */
   documentOf(key: string): Backlog | undefined;
@@ -52,11 +52,11 @@ interface Known {
 }
 
 export function createDueRows(
-  { inFlight, documentOf, isOver }: Known,
+  { inFlight, documentOf, isOver }: DueFacts,
   { ledger, clock }: { ledger: Pick<CallLedger, "due" | "dialing">; clock: { now(): number } },
 ): DueRows {
   const heads = createBacklogHeads();
-  /** The backlogs as read by this look. */
+  /** The backlogs as read by this tick. */
   let pages: ReadonlyMap<string, BacklogPage> = new Map();
   const isFree = ({ id }: DuePosition) => !inFlight.isSent(id);
 

@@ -19,7 +19,7 @@ export interface Allowance {
 export interface Servable {
   key: string;
   /** Name of its client's and agent's allowance, which their urgent and other calls share. Absent: its own key. */
-  sharedBy?: string;
+  allowanceKey?: string;
   account: string;
   target: ResolvedRoute;
 }
@@ -32,7 +32,7 @@ export interface Turn {
   permitAt: number | undefined;
 }
 
-/** Facts that the shares of one look depend on. */
+/** Facts that the shares of one tick depend on. */
 export interface Shareable {
   allowAccount(account: ResolvedRoute["account"]): Allowance;
   allowBacklog(key: string): number;
@@ -46,7 +46,7 @@ export interface Shareable {
   serviceRoom(account: string, service: string): number;
 }
 
-/** The state of an account at the end of a look. */
+/** The state of an account at the end of a tick. */
 export interface AccountShare {
   allowance: number;
   most: number;
@@ -68,7 +68,7 @@ interface Account {
   serviceLeft: Map<string, number>;
 }
 
-/** The remaining allowances of one look. */
+/** The remaining allowances of one tick. */
 export interface Shares {
   facts: Shareable;
   accounts: Map<string, Account>;
@@ -78,7 +78,7 @@ export interface Shares {
   slowLeft: number;
 }
 
-/** Creates the shares of one look. */
+/** Creates the shares of one tick. */
 export function createShares(facts: Shareable): Shares {
   return { facts, accounts: new Map(), backlogLeft: new Map(), slowLeft: facts.slowRoom.all };
 }
@@ -167,8 +167,8 @@ function byLevel(backlogs: Servable[]): Servable[][] {
   return [...Map.groupBy(backlogs, isUrgent).values()];
 }
 
-function isUrgent({ key, sharedBy = key }: Servable): boolean {
-  return sharedBy !== key;
+function isUrgent({ key, allowanceKey = key }: Servable): boolean {
+  return allowanceKey !== key;
 }
 
 /** Groups backlogs by their account. */
@@ -179,7 +179,7 @@ function byAccount(shares: Shares, backlogs: readonly Servable[]): [Account, Ser
   );
 }
 
-/** Returns the account of a backlog, with its allowance as of its first use in this look. */
+/** Returns the account of a backlog, with its allowance as of its first use in this tick. */
 function accountIn({ facts, accounts }: Shares, { account, target }: Servable): Account {
   const known = accounts.get(account);
   if (known !== undefined) return known;
@@ -201,7 +201,7 @@ function leftOf({ allowance, taken }: Account): number {
 /** Returns how many rows of a backlog may still be dispatched by its allowance, regardless of its account's. */
 function leftIn(shares: Shares, one: Servable): number {
   const { facts, backlogLeft, slowLeft } = shares;
-  const own = backlogLeft.get(one.sharedBy ?? one.key) ?? facts.allowBacklog(one.key);
+  const own = backlogLeft.get(one.allowanceKey ?? one.key) ?? facts.allowBacklog(one.key);
   const left = Math.min(
     own,
     ...shares.facts.servicesOf(one).map((service) => leftFor(service, one, shares)),
@@ -225,8 +225,8 @@ function useTurn(shares: Shares, one: Servable): void {
   const { facts, backlogLeft } = shares;
   const account = accountIn(shares, one);
   account.taken += 1;
-  const { key, sharedBy = key } = one;
-  backlogLeft.set(sharedBy, (backlogLeft.get(sharedBy) ?? facts.allowBacklog(key)) - 1);
+  const { key, allowanceKey = key } = one;
+  backlogLeft.set(allowanceKey, (backlogLeft.get(allowanceKey) ?? facts.allowBacklog(key)) - 1);
   for (const service of facts.servicesOf(one)) {
     account.serviceLeft.set(service, leftFor(service, one, shares) - 1);
   }

@@ -3,7 +3,7 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 /** Backlogs that the document names at most: those that wait longest. */
 const namedMax = 20;
 
-/** The backlogs of which a look has dispatched nothing. */
+/** The backlogs of which a tick has dispatched nothing. */
 interface Undispatched {
   /** Backlogs with due rows, although they and their accounts have an allowance. */
   left: readonly string[];
@@ -12,7 +12,7 @@ interface Undispatched {
 }
 
 /**
- * Backlogs that wait though they need not: rows of them are due and allowed, and looks dispatch none. That is a fault, such
+ * Backlogs that wait though they need not: rows of them are due and allowed, and ticks dispatch none. That is a fault, such
  * as a queue that takes no messages. They outlive a dispatcher, as each lives for a minute only.
  */
 export interface Waits {

@@ -1,9 +1,9 @@
 import type { DeliveryOutcome } from "#shared/calls/call-event.ts";
 import { pendingOf } from "#shared/events/outbox-rows.ts";
-import { isOwnReceiver, type Receiver } from "#shared/dial-plan/receivers.ts";
+import { isClientReceiver, type Receiver } from "#shared/dial-plan/receivers.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import {
@@ -14,8 +14,8 @@ import {
   receiverBreakerIn,
 } from "./receiver-breaker.ts";
 import { leaseIn, receiverKeyOf, type ReceiverLease } from "./receiver-lease.ts";
-import { recordDeliveries, toTried, type Tried } from "./own-deliveries.ts";
-import { findReceiverOf, ownBreakerIn } from "./own-receivers.ts";
+import { recordDeliveries, toTried, type Tried } from "./client-receiver-deliveries.ts";
+import { findReceiverOf, clientReceiverBreakerIn } from "./client-receivers.ts";
 import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts";
 
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
@@ -59,7 +59,7 @@ const nothing: Left = { ids: [] };
 export async function deliverToReceiver(
   delivered: readonly DeliveredMessage[],
   { slots, deadline }: { slots: Semaphore; deadline: number },
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "eventsQueue" | "concurrency" | "sweepSeconds">,
 ): Promise<AckOrRetry[]> {
   const { clock, documents, sweepSeconds } = deps;
   const [first] = delivered;
@@ -73,7 +73,11 @@ export async function deliverToReceiver(
   const read = await documents.read([...breakerKeys, receiverKeyOf(receiver.name)]);
   const lease = leaseIn(read, receiver, deps);
   const wanted = fresh.filter(({ message }) => message.swept || !lease.isSweptOnly);
-  const breaker = (own === undefined ? receiverBreakerIn : ownBreakerIn)(read, receiver, deps);
+  const breaker = (own === undefined ? receiverBreakerIn : clientReceiverBreakerIn)(
+    read,
+    receiver,
+    deps,
+  );
   const left = await takeTurn(wanted, { receiver, lease, breaker, slots, deadline }, deps);
   const ids = new Set(left.ids);
   return delivered.map(({ message: { calls, requests }, attempt }) => {
@@ -96,7 +100,7 @@ interface Turn {
 async function takeTurn(
   messages: readonly DeliveredMessage[],
   turn: Turn,
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "eventsQueue" | "concurrency">,
 ): Promise<Left> {
   const { clock } = deps;
   const { receiver, lease, breaker, deadline } = turn;
@@ -121,7 +125,7 @@ async function takeTurn(
   } finally {
     if (delivery !== undefined) {
       const { nextAt, tried, isSlow = lease.isSlow } = delivery;
-      if (isOwnReceiver(receiver)) await recordDeliveries(tried, receiver, deps);
+      if (isClientReceiver(receiver)) await recordDeliveries(tried, receiver, deps);
       await lease.release({ nextAt, isSlow, ...breaker.stored?.() });
     }
   }
@@ -156,7 +160,7 @@ async function* readParts(
   }
   while (messages.some(({ attempt, message }) => attempt > 1 || message.again !== undefined)) {
     const list = own === undefined ? pendingOf(name) : name;
-    const of = own === undefined ? "events" : "own-events";
+    const of = own === undefined ? "events" : "client-receiver-events";
     const query = { of, backlogs: [{ key: list }], until: clock.now() } as const;
     const [due = []] = await ledger.due({ ...query, each: eventsPerWrite });
     yield { calls: due.map(({ id }) => id), requests: [], left: ids.slice(0, 1), isLast: true };
@@ -196,7 +200,10 @@ interface ReceiverTurn extends Turn {
 async function deliverDue(
   pending: readonly PendingEvent[],
   delivery: ReceiverTurn,
-  deps: DialerDeps,
+  deps: Pick<
+    DialerDeps,
+    "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "random" | "concurrency" | "log"
+  >,
 ): Promise<number | "others" | undefined> {
   const { breaker } = delivery;
   const [first] = pending;
@@ -222,7 +229,10 @@ async function deliverDue(
 async function deliverSome(
   events: readonly PendingEvent[],
   delivery: ReceiverTurn,
-  deps: DialerDeps,
+  deps: Pick<
+    DialerDeps,
+    "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "random" | "concurrency" | "log"
+  >,
 ): Promise<boolean> {
   const { clock, concurrency } = deps;
   const { receiver, breaker, lease, slots } = delivery;

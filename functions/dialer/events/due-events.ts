@@ -8,14 +8,14 @@ import {
   indexEvents,
   applyDeliveries,
 } from "#shared/events/outbox-rows.ts";
-import { ownEchoOf } from "#shared/events/own-events.ts";
+import { clientReceiverEchoOf } from "#shared/events/client-receiver-events.ts";
 import { type Receiver, findReceiver } from "#shared/dial-plan/receivers.ts";
 import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { finishedEventOf, writeRequestDelivery } from "./request-finished.ts";
-import { dropGone } from "./own-receivers.ts";
+import { dropGone } from "./client-receivers.ts";
 
 /** A due event: a call's, with its sequence, or a request's `request.finished`. `tries`: number of failed ones. */
 export type PendingEvent = { posted: PostedEvent; dueAt: number; type: string; tries: number } & (
@@ -36,7 +36,7 @@ const writesMax = 4;
 export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
   receiver: Receiver,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "memory">,
 ): Promise<PendingEvent[]> {
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
@@ -55,7 +55,7 @@ export async function readPending(
       const { sequence, type } = event;
       const { dueAt, tries = 0, ...state } = deliveryOf(event, own?.name) ?? {};
       if (dueAt === undefined || !isDue({ ...state, tries, dueAt }, now)) return [];
-      const echo = own === undefined ? row.echo : ownEchoOf(row, receiver);
+      const echo = own === undefined ? row.echo : clientReceiverEchoOf(row, receiver);
       const body = JSON.stringify(bodyOf({ ...row, echo }, event));
       return {
         call: row.id,
@@ -119,7 +119,10 @@ interface Written {
 export async function writeDeliveries(
   delivered: ReadonlyMap<PendingEvent, DeliveryOutcome>,
   receiver: Receiver,
-  deps: DialerDeps,
+  deps: Pick<
+    DialerDeps,
+    "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "random" | "log"
+  >,
 ): Promise<void> {
   const { clock, eventsQueue, log } = deps;
   const requests = await writeRequests(delivered, deps);

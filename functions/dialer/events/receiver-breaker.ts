@@ -1,6 +1,6 @@
 import type { Receiver } from "#shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "#shared/policy/breakers.ts";
-import type { OwnBreaker } from "#shared/ports/receiver-kinds.ts";
+import type { ClientReceiverBreaker } from "#shared/ports/receiver-kinds.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   answerBreaker,
@@ -29,13 +29,13 @@ export interface ReceiverBreaker {
   /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
   note(answer: EventAnswer): Promise<void>;
   /** Returns the state that the end of the turn stores, of a client's own receiver. */
-  stored?(): { breaker: OwnBreaker | undefined };
+  stored?(): { breaker: ClientReceiverBreaker | undefined };
 }
 
 /** Names the documents of a receiver's breaker. */
 export function breakerKeysOf({ name }: Receiver) {
   const key = receiverBreakerOf(name);
-  return [{ kind: "breaker", key } as const, { kind: "failures", key } as const];
+  return [{ kind: "breaker", key } as const, { kind: "counters", key } as const];
 }
 
 /** Returns the breaker of a receiver from documents that were read. */
@@ -47,7 +47,7 @@ export function receiverBreakerIn(
   const { documents } = deps;
   const key = receiverBreakerOf(name);
   const current = read.get("breaker", key);
-  const failures = read.get("failures", key)?.value ?? {};
+  const failures = read.get("counters", key)?.value ?? {};
   /** True while the delivered event is a probe of the open breaker. */
   let isProbing = current?.value.state === "open";
   /** True if failures are counted, so that an answer must reset them. */
@@ -68,8 +68,8 @@ export function receiverBreakerIn(
           }
           if (isCounting) {
             isCounting = false;
-            const counted = await documents.read([{ kind: "failures", key }]);
-            const stored = counted.get("failures", key);
+            const counted = await documents.read([{ kind: "counters", key }]);
+            const stored = counted.get("counters", key);
             if (stored !== undefined) await writeFailures(stored, {}, deps);
           }
           if (isProbing) breaker.isOpen = false;
@@ -97,7 +97,7 @@ async function isOverBy(
 ): Promise<boolean> {
   if (isGone(answer)) return true;
   const expiresAt = clock.now() + failuresLifeMs;
-  const counters = await documents.add({ kind: "failures", key }, { inRow: 1 }, expiresAt);
+  const counters = await documents.add({ kind: "counters", key }, { inRow: 1 }, expiresAt);
   return (counters["inRow"] ?? 0) >= failuresMax;
 }
 

@@ -1,13 +1,13 @@
 import type { Receiver } from "#shared/dial-plan/receivers.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isLeaseVoid } from "../runtime/void-lease.ts";
+import { isLeaseHeld, writeLease } from "../runtime/lease.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** Time after which an unended lease lapses: enough for a request and the write of its answer. */
 const leaseMs = 45_000;
 /** Life of a receiver's document after its last turn. */
-const keptMs = dayMs;
+const storedMs = dayMs;
 
 /** State that a turn leaves to the next one. */
 type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow" | "breaker">;
@@ -40,23 +40,19 @@ export function leaseIn(
   { name }: Pick<Receiver, "name">,
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "sweepSeconds">,
 ): ReceiverLease {
-  const { documents, clock, random, sweepSeconds } = deps;
+  const { clock, sweepSeconds } = deps;
   const key = receiverKeyOf(name);
   const current = read.get("receiver", name);
   const { leaseUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
   let seen = current?.version ?? null;
   const write = async (value: ValueOf<"receiver">) => {
-    const version = random.version();
-    const next = { ...key, version, value, expiresAt: clock.now() + keptMs };
-    const [isWritten] = await documents.write([{ next, seen }]);
-    seen = version;
-    return isWritten === true;
+    const lease = { ...key, value, expiresAt: clock.now() + storedMs };
+    const written = await writeLease(lease, seen, deps);
+    if (written !== undefined) seen = written.version;
+    return written !== undefined;
   };
   return {
-    async isTaken() {
-      const lease = { name: "receiver", until: leaseUntil, lifeMs: leaseMs } as const;
-      return leaseUntil > clock.now() && !(await isLeaseVoid(lease, deps));
-    },
+    isTaken: () => isLeaseHeld({ name: "receiver", until: leaseUntil, lifeMs: leaseMs }, deps),
     isSweptOnly: isSlow && clock.now() - nextAt < sweepSeconds * 1000,
     nextAt,
     isSlow,

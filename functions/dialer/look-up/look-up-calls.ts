@@ -7,7 +7,7 @@ import * as z from "#shared/lib/zod.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
@@ -39,13 +39,13 @@ const restoredExtraMs = hourMs;
  */
 export async function lookUpCalls(
   lookUps: readonly LookUp[],
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements" | "concurrency">,
   deadline: number,
 ): Promise<void> {
   const { clock, settings, concurrency } = deps;
   /** Accounts that failed to answer in this delivery, to which no further requests are made. */
   const failing = new Set<string>();
-  const limits = new Map(
+  const limits = new Map<string, number | undefined>(
     lookUps.map(({ row: { route } }) => [route.account, settings.table.account(route).concurrency]),
   );
   const slots = createSemaphore({
@@ -65,7 +65,11 @@ export async function lookUpCalls(
   );
 }
 
-async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps): Promise<void> {
+async function lookUpOne(
+  lookUp: LookUp,
+  failing: Set<string>,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
+): Promise<void> {
   const { call, row, orReview } = lookUp;
   const { log } = deps;
   const account = accountNameOf(row.route);
@@ -104,7 +108,10 @@ async function lookUpOne(lookUp: LookUp, failing: Set<string>, deps: DialerDeps)
  * @throws ProviderUnreachableError if the provider could not be asked
  * @throws if the ledger could not be reached
  */
-export async function findNow(lookUp: LookUp, deps: DialerDeps): Promise<void> {
+export async function findNow(
+  lookUp: LookUp,
+  deps: RowDeps & Pick<DialerDeps, "queue">,
+): Promise<void> {
   const found = await ask(lookUp, deps).catch((error: unknown) => {
     throw new ProviderUnreachableError(error);
   });
@@ -121,7 +128,7 @@ function mayStillBePolled(
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */
-async function writeLookupMiss({ row, orReview }: LookUp, deps: DialerDeps): Promise<void> {
+async function writeLookupMiss({ row, orReview }: LookUp, deps: RowDeps): Promise<void> {
   const { reviewAfterSeconds } = deps.settings.plan;
   const change = (one: CallRow, write: Write) =>
     orReview
@@ -147,7 +154,11 @@ async function ask(
  *
  * @throws if the ledger could not be reached
  */
-async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps): Promise<boolean> {
+async function settleFound(
+  found: FoundPlaced,
+  lookUp: LookUp,
+  deps: RowDeps & Pick<DialerDeps, "queue">,
+): Promise<boolean> {
   const { row } = lookUp;
   const providerCallId = await findOwnId(found, lookUp, deps);
   const claim = row.claims.at(-1);
@@ -169,7 +180,7 @@ async function settleFound(found: FoundPlaced, lookUp: LookUp, deps: DialerDeps)
 async function settleNotPlaced(
   outcome: NotPlaced,
   { call, row }: LookUp,
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<boolean> {
   const { clock, documents, settings, log } = deps;
   const { route, client, agentId, numberHash } = row;

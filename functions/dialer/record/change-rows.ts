@@ -1,7 +1,7 @@
 import DataLoader from "dataloader";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import type { Write } from "#shared/calls/transitions.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { changedStep, rowStep } from "#shared/policy/usage.ts";
 import { countSteps, logDecision } from "./write-decisions.ts";
 import type { Change } from "#shared/ports/ledger.ts";
@@ -17,7 +17,7 @@ import type { Change } from "#shared/ports/ledger.ts";
 export async function changeRows<Row extends CallRow>(
   rows: readonly Row[],
   change: (row: Row, write: Write) => CallRow | undefined,
-  deps: DialerDeps,
+  deps: RowDeps,
 ): Promise<{ changed: CallRow[]; conflicts: number }> {
   const { ledger, clock, random } = deps;
   const at = clock.now();

@@ -2,7 +2,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
 import type { Change } from "#shared/ports/ledger.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { settleSurely } from "./settle.ts";
 import { enteredStep } from "#shared/policy/usage.ts";
 import { countSteps, logDecision } from "./write-decisions.ts";
@@ -16,7 +16,7 @@ import { countSteps, logDecision } from "./write-decisions.ts";
 export async function settleProved(
   row: CallRow,
   settlement: Settlement,
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "queue">,
 ): Promise<boolean> {
   const write = async (change: Change) => (await deps.ledger.write([change]))[0] === true;
   const settling = await settleSurely(settlement, { row, write }, deps);

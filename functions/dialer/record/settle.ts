@@ -28,7 +28,7 @@ type WriteRow = (change: Change) => Promise<boolean>;
 export async function settleSurely(
   settlement: Settlement,
   { row, write }: { row: CallRow; write: WriteRow },
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "queue" | "ledger" | "documents" | "clock" | "random" | "log" | "memory">,
 ): Promise<Settling> {
   const { ledger, clock, random, log } = deps;
   const { id: call_id, state } = settlement;
@@ -94,7 +94,10 @@ export async function sendOutcome(
 }
 
 /** Writes the settlement of an `outcome` message. @throws if the ledger fails: the message is then retried */
-export async function settleOutcome(settlement: Settlement, deps: DialerDeps): Promise<void> {
+export async function settleOutcome(
+  settlement: Settlement,
+  deps: Pick<DialerDeps, "ledger" | "documents" | "clock" | "random" | "log" | "memory">,
+): Promise<void> {
   const { ledger, random, log } = deps;
   const { id: call_id, state, reason } = settlement;
   const write: WriteRow = async (change) => (await ledger.write([change]))[0] === true;

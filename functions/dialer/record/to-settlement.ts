@@ -125,7 +125,7 @@ export function findNextPollAt(
   const polling = findPolling(route, plan);
   if (polling === undefined || route === null || claimedAt === null) return undefined;
   // A test call ends within seconds.
-  if (route.type === sandboxType && now < claimedAt + testPollMs) return claimedAt + testPollMs;
+  if (route.provider === sandboxType && now < claimedAt + testPollMs) return claimedAt + testPollMs;
   const { readResult, readCallback } = providerOf(route);
   if (readResult !== undefined) return nextPollAt(claimedAt, now, polling.waitMinutes);
   // Its signed callback brings the result, or polling ends without one.

@@ -5,8 +5,8 @@ import { type CallState, states } from "#shared/calls/states.ts";
 import { type Decided, applyDecision } from "#shared/calls/transitions.ts";
 import { withTries } from "#shared/dial-plan/dial-plan.ts";
 import { echoOf, findReceiver } from "#shared/dial-plan/receivers.ts";
-import { ownReceiversOf } from "#shared/events/outbox-ledger.ts";
-import { createOwnEcho } from "#shared/events/own-events.ts";
+import { clientReceiversOf } from "#shared/events/outbox-ledger.ts";
+import { createClientReceiverEcho } from "#shared/events/client-receiver-events.ts";
 import { addUsage, enteredStep } from "#shared/policy/usage.ts";
 import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import type { Change } from "#shared/ports/ledger.ts";
@@ -14,7 +14,7 @@ import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per write. */
@@ -37,7 +37,7 @@ export interface ToWrite {
  */
 export async function writeDecided(
   writes: readonly ToWrite[],
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
   deadline = Infinity,
 ): Promise<void> {
   const { clock, rowsPerSecond = Infinity } = deps;
@@ -59,7 +59,10 @@ export async function writeDecided(
 }
 
 /** @returns the writes whose rows are now as decided */
-async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<ToWrite[]> {
+async function writeSome(
+  writes: readonly ToWrite[],
+  deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "memory">,
+): Promise<ToWrite[]> {
   const { ledger, clock } = deps;
   const at = clock.now();
   const some = writes.flatMap((one) => {
@@ -76,7 +79,10 @@ async function writeSome(writes: readonly ToWrite[], deps: DialerDeps): Promise<
 }
 
 /** Logs and counts the written decisions, and wakes a dispatcher for rows that are due. Never throws. */
-async function report(made: readonly ToWrite[], deps: DialerDeps): Promise<void> {
+async function report(
+  made: readonly ToWrite[],
+  deps: Pick<DialerDeps, "documents" | "settings" | "clock" | "wakeDispatcher" | "log" | "memory">,
+): Promise<void> {
   for (const { call, decided: to } of made) {
     logDecision(call, { state: to.state, reason: to.reason }, deps);
   }
@@ -125,10 +131,11 @@ export function toNewCall(
   const { plan, hashKeys } = settings;
   const { context } = call.request;
   const echo = echoOf(context, findReceiver(call, plan));
-  const own = ownReceiversOf(call, { plan, ownReceivers: memory.ownReceivers });
-  const ownEcho = own.length === 0 ? {} : createOwnEcho(context, { echo, own });
+  const own = clientReceiversOf(call, { plan, knownReceivers: memory.knownReceivers });
+  const clientReceiverEcho =
+    own.length === 0 ? {} : createClientReceiverEcho(context, { echo, own });
   const numbers = hashNumber(hashedNumberOf(call), hashKeys.current);
-  return { call: withTries(call, plan), ...numbers, echo, ...ownEcho };
+  return { call: withTries(call, plan), ...numbers, echo, ...clientReceiverEcho };
 }
 
 /** Names the log event of a call's entering a state, such as `call.needs_review`. */

@@ -3,7 +3,7 @@ import { type CallRow, toCall } from "#shared/calls/call-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-results.ts";
 import { awaitHolder } from "./await-holder.ts";
@@ -45,7 +45,7 @@ export async function followCallback(
   return "ack";
 }
 
-async function lookUpNow(row: CallRow, deps: DialerDeps): Promise<void> {
+async function lookUpNow(row: CallRow, deps: RowDeps & Pick<DialerDeps, "queue">): Promise<void> {
   const { route, claimedAt } = row;
   const call = toCall(row);
   if (route === null || claimedAt === null || call === undefined) return;

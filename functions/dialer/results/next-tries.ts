@@ -13,7 +13,7 @@ import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /**
  * Completes the write of a call's result, for a call of an agent with `retry`: names the next try, and keeps the row
@@ -47,7 +47,10 @@ export function completeResult(
  *
  * @throws if the ledger or the documents cannot be reached. The calls stay due, and a poll does what is left
  */
-export async function makeNextTries(rows: readonly CallRow[], deps: DialerDeps): Promise<void> {
+export async function makeNextTries(
+  rows: readonly CallRow[],
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
+): Promise<void> {
   const pending = rows.filter(isTryPending);
   if (pending.length === 0) return;
   const tries = pending.flatMap((row) => {
@@ -89,7 +92,7 @@ const placedBefore = { state: "CANCELLED", reason: "placed_before" } as const;
 /** Makes the tries that are pending among these rows. Returns the other rows, whose results are still to be polled. */
 export async function continueChains<Row extends CallRow>(
   rows: readonly Row[],
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<Row[]> {
   await makeNextTries(rows, deps);
   return rows.filter((row) => !isTryPending(row));
@@ -99,20 +102,23 @@ export async function continueChains<Row extends CallRow>(
  * Cancels the waiting try after a call whose provider has reported another end. A try that is already claimed cannot be
  * stopped: an alarm reports it.
  */
-export async function cancelNextTry(row: CallRow, deps: DialerDeps): Promise<void> {
+export async function cancelNextTry(
+  row: CallRow,
+  deps: RowDeps & Pick<DialerDeps, "journal">,
+): Promise<void> {
   if (row.next === undefined) return;
   const [last = row] = (await readLastTries([row], (ids) => deps.ledger.read(ids))).values();
   if (last.id === row.id) return; // its row does not exist yet, and is made CANCELLED
   const cancel = (one: CallRow, write: Write) =>
     one.state === "WAITING" ? enterState(one, placedBefore, write) : undefined;
   const { changed } = await changeRows([last], cancel, deps);
-  if (changed.length > 0) return noteCancelled(last, deps);
+  if (changed.length > 0) return recordCancelled(last, deps);
   if (last.state === "CANCELLED") return;
   deps.log("alarm", "try.not_cancelled", { call_id: last.id, state: last.state });
 }
 
 /** Has the journal end a cancelled try again if a restore brings it back without what its ancestor's provider has said since. */
-async function noteCancelled(
+async function recordCancelled(
   { id }: CallRow,
   deps: Pick<DialerDeps, "settings" | "clock" | "journal" | "random" | "log">,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { appendListed } from "#shared/policy/journal-entries.ts";
 import { putEntries, testOptOutMs } from "#shared/policy/dnc-entries.ts";
 import { hashNumber, keyNameIn } from "#shared/telephony/phone-number.ts";
 import { changeRows } from "../record/change-rows.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /**
  * Puts the number of a call onto the do-not-call list, as its callee asked for, and notes it in the row, of
@@ -16,7 +16,10 @@ import type { DialerDeps } from "../runtime/context.ts";
  * @returns false if another writer has changed the row
  * @throws if the ledger could not be reached; asked again, it does what is left
  */
-export async function optOut(row: CallRow, deps: DialerDeps): Promise<boolean> {
+export async function optOut(
+  row: CallRow,
+  deps: RowDeps & Pick<DialerDeps, "journal">,
+): Promise<boolean> {
   if (row.optedOut) return true;
   await listCallee(row, deps);
   const note = (one: CallRow, { version, at }: Write) => ({
@@ -40,7 +43,7 @@ const youngMs = 2 * hourMs;
  */
 export async function listCallee(
   { id, client, mode, request, numberHash, acceptedAt }: CallRow,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "journal" | "settings" | "clock" | "random" | "log">,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
   if (request !== null) {
@@ -65,7 +68,7 @@ export async function listHash(
     client = "",
     acceptedAt = timeOfId(id),
   }: Pick<CallRow, "id" | "numberHash"> & Partial<Pick<CallRow, "client" | "acceptedAt">>,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "documents" | "journal" | "settings" | "clock" | "random" | "log">,
 ): Promise<void> {
   const { documents, settings, clock, log } = deps;
   const { hashKeys } = settings;
@@ -82,7 +85,11 @@ export async function listHash(
  * Lists a hash, also in the journal, so that a restore of the ledger does not bring the callee back. Test calls have
  * callees that are nobody: their hashes stand for an hour.
  */
-async function listEntry(numberHash: string, client: string, deps: DialerDeps): Promise<void> {
+async function listEntry(
+  numberHash: string,
+  client: string,
+  deps: Pick<DialerDeps, "documents" | "journal" | "clock" | "random">,
+): Promise<void> {
   const { mode } = clientNamed(client);
   if (mode === "test") return putEntries([numberHash], { ...deps, lifeMs: testOptOutMs });
   await putEntries([numberHash], deps);

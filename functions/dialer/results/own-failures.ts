@@ -1,5 +1,5 @@
 import { errorForLog } from "#shared/lib/log.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { RowDeps } from "../runtime/context.ts";
 import { type OpenRow, postpone } from "./write-results.ts";
 
 /** Maximum rows of one message that fail: each costs some queries, and an invocation has a thousand of D1. */
@@ -23,7 +23,7 @@ export interface OwnFailures {
  *
  * @param isPostponed false if the rows' next polls stay as they are
  */
-export function createOwnFailures(isPostponed: boolean, deps: DialerDeps): OwnFailures {
+export function createOwnFailures(isPostponed: boolean, deps: RowDeps): OwnFailures {
   let failures = 0;
   const putBack = async (row: OpenRow, error: unknown) => {
     failures += 1;

@@ -1,13 +1,13 @@
 import { type CallRow, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
-import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
-import { isTestClient } from "#shared/calls/ids.ts";
+import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
+import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "#shared/calls/record-result.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import * as z from "#shared/lib/zod.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 import { optOut } from "./opt-out.ts";
 import { continueChains } from "./next-tries.ts";
@@ -32,7 +32,7 @@ const failuresMax = 3;
 /** Time reserved for the last write and the acknowledgement of the message. */
 const afterPollsMs = 30_000;
 /** Statements that are left when polling ends: each of a delivery's ten accounts writes a last result. */
-const keptStatements = 100;
+const reservedStatements = 100;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
 
@@ -116,7 +116,7 @@ export async function pollAccount(
 }
 
 function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolean {
-  return statementsLeft() <= keptStatements;
+  return statementsLeft() <= reservedStatements;
 }
 
 /**
@@ -129,8 +129,8 @@ function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolea
 export async function pollLive(account: string, deps: DialerDeps, deadline: number): Promise<void> {
   const { documents, ledger, clock, settings } = deps;
   const { plan, table } = settings;
-  const route = isTestClient(account)
-    ? { type: sandboxType, account }
+  const route: Route | undefined = isTestClient(account)
+    ? { provider: sandboxType, account: toAccountName(account) }
     : Object.values(plan.agents).find((one) => accountNameOf(one) === account);
   const limit = route && table.account(route).liveCalls;
   if (limit === undefined) return;
@@ -155,7 +155,10 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
  *
  * @throws if the provider or the ledger could not be reached
  */
-export async function pollNow(row: CallRow, deps: DialerDeps): Promise<void> {
+export async function pollNow(
+  row: CallRow,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
+): Promise<void> {
   const [open] = openRowOf(row);
   // A call without a provider's id, such as one that an operator has marked placed, has no record to read.
   if (open?.providerCallId == null) return;
@@ -179,7 +182,7 @@ const optOutMsMax = hourMs;
 async function pollLists(
   rows: readonly OpenRow[],
   { endAt, endsOnly, own: failures }: Polling,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<readonly OpenRow[]> {
   const { clock, settings, log } = deps;
   let left = rows;
@@ -242,7 +245,7 @@ async function pollEach(
       } else await own.putBack(row, error);
     }
     // The sandbox needs no rest, and one client's test calls must not keep another's waiting.
-    const restMs = row.route.type === sandboxType ? 0 : 1000 / pollsPerSecond;
+    const restMs = row.route.provider === sandboxType ? 0 : 1000 / pollsPerSecond;
     await clock.sleep(startAt + restMs - clock.now());
   }
 }
@@ -255,7 +258,7 @@ async function pollEach(
 async function pollOne(
   row: OpenRow,
   { endsOnly }: Pick<Polling, "endsOnly">,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId } = row;
@@ -272,7 +275,10 @@ async function pollOne(
 }
 
 /** Puts the callee onto the do-not-call list, and returns the row as it is then; undefined if others have changed it. */
-async function listCallee(row: OpenRow, deps: DialerDeps): Promise<OpenRow | undefined> {
+async function listCallee(
+  row: OpenRow,
+  deps: RowDeps & Pick<DialerDeps, "journal">,
+): Promise<OpenRow | undefined> {
   if (!(await optOut(row, deps))) return undefined;
   return (await deps.ledger.read([row.id])).rows.flatMap(openRowOf)[0];
 }

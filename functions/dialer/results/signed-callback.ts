@@ -5,10 +5,10 @@ import { proveLostClaim } from "#shared/calls/restore-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
-import type { ToldResult } from "#shared/providers/provider.ts";
+import type { CallbackReport } from "#shared/providers/provider.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { halts } from "#shared/rules/gates.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
@@ -21,7 +21,7 @@ import { openRowOf, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
 type Callback = Extract<EventMessage, { kind: "callback" }>;
-type DeliveryOutcome = Extract<ToldResult, { kind: "told" }>;
+type DeliveryOutcome = Extract<CallbackReport, { kind: "reported" }>;
 
 /** Interval between a process's alarms about callbacks that do not verify. */
 const warnEveryMs = hourMs;
@@ -35,10 +35,10 @@ const verifyAgainSeconds = 30;
 const triesMax = 3;
 
 /** A verified callback. */
-interface Told {
+interface SignedReport {
   message: Callback;
   attempt: number;
-  told: DeliveryOutcome;
+  report: DeliveryOutcome;
   /** Route of the callback's account. */
   route: Route;
 }
@@ -60,13 +60,13 @@ export async function followSigned(
   const { call } = message;
   const named = call && (await readRow(call.id, deps));
   const route = findRouteOf(message, named, deps);
-  const told = await verified(message, route, deps);
-  if (told === "ack" || "retryAfterSeconds" in told) return told;
-  const id = call?.id ?? told.call?.id;
+  const report = await verified(message, route, deps);
+  if (report === "ack" || "retryAfterSeconds" in report) return report;
+  const id = call?.id ?? report.call?.id;
   if (id === undefined || route === undefined) return "ack";
   return retry<AckOrRetry>(async () => {
     const row = await readRow(id, deps);
-    const callback = { message, attempt, told, route };
+    const callback = { message, attempt, report, route };
     return row === undefined ? followWithoutRow(callback, deps) : followRow(row, callback, deps);
   }, onConflict(triesMax));
 }
@@ -94,11 +94,14 @@ function findRouteOf(
  * get one again, so the callback is kept.
  */
 async function followWithoutRow(
-  { message, attempt, told }: Told,
-  deps: DialerDeps,
+  { message, attempt, report }: SignedReport,
+  deps: Pick<
+    DialerDeps,
+    "documents" | "journal" | "epochStore" | "settings" | "clock" | "random" | "log" | "memory"
+  >,
 ): Promise<AckOrRetry> {
   const { account, call } = message;
-  if (told.optedOut === true && call?.numberHash !== undefined) {
+  if (report.optedOut === true && call?.numberHash !== undefined) {
     await listHash({ id: call.id, numberHash: call.numberHash }, deps);
   }
   const read = await readWithSuspension([], deps);
@@ -111,11 +114,15 @@ async function followWithoutRow(
   return isHalted ? retryLater(attempt) : "ack";
 }
 
-async function followRow(row: CallRow, callback: Told, deps: DialerDeps): Promise<AckOrRetry> {
-  const { attempt, told } = callback;
+async function followRow(
+  row: CallRow,
+  callback: SignedReport,
+  deps: DialerDeps,
+): Promise<AckOrRetry> {
+  const { attempt, report } = callback;
   const claimed = findClaim(row, callback, deps);
   if (claimed === undefined) return "ack";
-  const isOptOut = told.optedOut === true && !row.optedOut;
+  const isOptOut = report.optedOut === true && !row.optedOut;
   const { placed } = states[row.state];
   if (placed === "now") {
     // The row itself is its holder's.
@@ -125,11 +132,11 @@ async function followRow(row: CallRow, callback: Told, deps: DialerDeps): Promis
   const { standing, claim } = claimed;
   if (standing === "own" && placed === "perhaps") await settleFound(row, claim, deps);
   const isProved = standing !== "lost" || (await proveLost(row, { ...callback, claim }, deps));
-  if (isOptOut) await noteOptOut(row.id, deps);
+  if (isOptOut) await recordOptOut(row.id, deps);
   if (standing === "released" || !isProved) return "ack";
   const results = openRowOf(await readRow(row.id, deps)).map((open) => ({
     row: open,
-    result: told.result,
+    result: report.result,
   }));
   if (!(await writeResults(results, deps.clock.now(), deps))) throw conflict();
   return "ack";
@@ -138,12 +145,19 @@ async function followRow(row: CallRow, callback: Told, deps: DialerDeps): Promis
 const conflict = () => new ConflictError("every try to write the result met a conflict");
 
 /** @throws ConflictError if another writer has changed the row */
-async function noteOptOut(id: string, deps: DialerDeps): Promise<void> {
+async function recordOptOut(
+  id: string,
+  deps: RowDeps & Pick<DialerDeps, "journal">,
+): Promise<void> {
   const current = await readRow(id, deps);
   if (current !== undefined && !(await optOut(current, deps))) throw conflict();
 }
 
-async function settleFound(row: CallRow, claim: string, deps: DialerDeps): Promise<void> {
+async function settleFound(
+  row: CallRow,
+  claim: string,
+  deps: RowDeps & Pick<DialerDeps, "queue">,
+): Promise<void> {
   const at = deps.clock.now();
   // Its result is still to be written, and is its end. An agent's `retry` needs the call until then.
   const pollAt = findNextPollAt(row, at, deps);
@@ -159,14 +173,14 @@ async function settleFound(row: CallRow, claim: string, deps: DialerDeps): Promi
  */
 async function proveLost(
   row: CallRow,
-  { claim, route, told }: Told & { claim: string },
-  deps: DialerDeps,
+  { claim, route, report }: SignedReport & { claim: string },
+  deps: RowDeps,
 ): Promise<boolean> {
   const { id, state } = row;
   const at = deps.clock.now();
   const claimedAt = row.claimedAt ?? at;
   const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
-  const lost = { claim, route, attempt: told.call?.attempt ?? 1, pollAt };
+  const lost = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
   const { changed, conflicts } = await changeRows(
     [row],
     (one, write) => proveLostClaim(one, lost, write),
@@ -187,15 +201,16 @@ async function verified(
   deps: Pick<DialerDeps, "settings" | "log" | "clock" | "memory">,
 ): Promise<DeliveryOutcome | AckOrRetry> {
   const { providerOf } = deps.settings;
-  const told = route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
-  if (told?.kind === "told") return told;
+  const report =
+    route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
+  if (report?.kind === "reported") return report;
   const fields = { account, ...(call === undefined ? {} : { call_id: call.id }) };
-  if (told?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
-  if (told?.kind !== "unverified") return "ack";
+  if (report?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
+  if (report?.kind !== "unverified") return "ack";
   warnUnverified(fields, deps);
   // The API has verified a webhook's callback, so one of both functions still holds a replaced secret.
   const isRenewing = deps.clock.now() - (signed?.receivedAt ?? 0) < secretsMsMax;
-  return isRenewing && route?.type === "webhook"
+  return isRenewing && route?.provider === "webhook"
     ? { retryAfterSeconds: verifyAgainSeconds }
     : "ack";
 }
@@ -212,7 +227,7 @@ interface Claimed {
 /** Returns the claim that a callback is about; undefined if it is of another account or names none. */
 function findClaim(
   row: CallRow,
-  { message: { account, call }, told }: Told,
+  { message: { account, call }, report }: SignedReport,
   { settings, random }: Pick<DialerDeps, "settings" | "random">,
 ): Claimed | undefined {
   const { claims, released = [], attempt } = row;
@@ -223,14 +238,14 @@ function findClaim(
     // The address proves that the claim was made for this account.
     return { claim, standing: released.includes(claim) ? "released" : "lost" };
   }
-  if (told.call === undefined) return undefined;
+  if (report.call === undefined) return undefined;
   const last = claims.at(-1);
-  if (told.call.attempt > attempt) {
+  if (report.call.attempt > attempt) {
     const route = row.route ?? settings.table.find(row);
     return route?.account === account ? { claim: random.version(), standing: "lost" } : undefined;
   }
   if (!isOfAccount) return undefined;
-  const isLast = told.call.attempt === attempt && last !== undefined;
+  const isLast = report.call.attempt === attempt && last !== undefined;
   return isLast ? { claim: last, standing: "own" } : { claim: "", standing: "released" };
 }
 

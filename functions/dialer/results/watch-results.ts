@@ -1,5 +1,6 @@
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
+import { type AccountName, toAccountName } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
@@ -18,7 +19,7 @@ import { callerIdsKeyOf } from "#shared/rules/caller-ids.ts";
 import { pauseKeyOf } from "#shared/policy/controls.ts";
 
 /** Time for which an agent's results are kept after the last one. */
-const keptMs = 7 * dayMs;
+const storedMs = 7 * dayMs;
 /** Author of the pauses. */
 const system = "system";
 
@@ -45,7 +46,7 @@ export async function watchResults(
   const byAgent = Map.groupBy(watched, ({ agentId }) => agentId);
   const byAccount = Map.groupBy(
     rows.filter((row) => row.isOfPool),
-    ({ route }) => route?.account ?? "",
+    ({ route }) => route?.account ?? toAccountName(""),
   );
   await Promise.all([
     ...[...byAgent].map(([agentId, own]) => watch(own, () => watchAgent(agentId, own, deps))),
@@ -60,7 +61,7 @@ function isOfPool({ agentId, route }: CallRow, plan: DialPlan): boolean {
 
 /** Counts results of an account's pools. Raises an alarm for each number that begins to rest. */
 async function watchPools(
-  account: string,
+  account: AccountName,
   own: readonly EndedRow[],
   deps: Pick<DialerDeps, "clock" | "documents" | "random" | "settings" | "log">,
 ): Promise<void> {
@@ -69,7 +70,7 @@ async function watchPools(
   const change = (known: ValueOf<"caller-ids"> | undefined) => {
     const added = addPoolResults(known, own, now);
     ({ resting } = added);
-    return added.next && { value: added.next, expiresAt: now + keptMs };
+    return added.next && { value: added.next, expiresAt: now + storedMs };
   };
   await changeDocument({ name: callerIdsKeyOf({ account }), change }, deps);
   for (const number of resting) {
@@ -93,7 +94,7 @@ async function watchAgent(
 ): Promise<void> {
   const { clock } = deps;
   const name = { kind: "agent-results", key: agentId } as const;
-  const expiresAt = clock.now() + keptMs;
+  const expiresAt = clock.now() + storedMs;
   const change = (known: ValueOf<"agent-results"> | undefined) => ({
     value: addResults(known, own),
     expiresAt,

@@ -4,7 +4,7 @@ import { contradicted, hasEnded, recordResult } from "#shared/calls/record-resul
 import type { Write } from "#shared/calls/transitions.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { watchResults } from "./watch-results.ts";
@@ -32,7 +32,7 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
 export async function writeResults(
   found: readonly { row: OpenRow; result: CallResult | undefined }[],
   askedAt: number,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<boolean> {
   const { settings, log } = deps;
   const results = new Map(found.map(({ row, result }) => [row.id, result]));
@@ -91,7 +91,7 @@ const lostMs = dayMs;
 export async function postpone(
   row: OpenRow,
   { isKept }: { isKept: boolean },
-  deps: DialerDeps,
+  deps: RowDeps,
 ): Promise<void> {
   const change = (one: OpenRow, write: Write) => {
     if (isKept) return { ...one, version: write.version, dueAt: write.at + postponedMs };

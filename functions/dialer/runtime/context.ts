@@ -65,6 +65,18 @@ export interface DialerDeps {
   memory: DialerMemory;
 }
 
+/** Ports of whoever writes rows: their new events, and the counts of usage, are written with them. */
+export type RowDeps = Pick<
+  DialerDeps,
+  "ledger" | "documents" | "settings" | "clock" | "random" | "log" | "memory"
+>;
+
+/** Ports of whoever decides calls: the plan, and the documents that apply to them. */
+export type DecisionDeps = Pick<
+  DialerDeps,
+  "documents" | "epochStore" | "settings" | "clock" | "concurrency" | "log" | "memory"
+>;
+
 export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys"> & {
   providerOf(route: Route): DialingProvider<Route>;
   postEvent: PostEvent;
@@ -111,7 +123,7 @@ export interface DialerMemory {
     /** Hashes of the numbers whose refusals this process has counted, by counter, so that each counts once. */
     countedNumbers: Map<string, Set<string>>;
     /** Times at which this process noted that an agent takes calls, by the note's name. */
-    agentsNotedAt: Map<string, number>;
+    agentsRecordedAt: Map<string, number>;
   };
   /** Average answer times, and the last write of the speed, by account and by backlog. */
   answerTimes: Map<string, AnswerTimes>;
@@ -150,5 +162,5 @@ export interface DialerMemory {
   /** Rounds of the plan's splits, by name. */
   rounds: Map<string, KnownRound>;
   /** Clients' own receivers, as this process has read them. */
-  ownReceivers: KnownReceivers;
+  knownReceivers: KnownReceivers;
 }

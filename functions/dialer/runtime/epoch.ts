@@ -33,7 +33,7 @@ async function seeEpoch(
   if (memory.epoch.seen !== undefined && now - memory.epoch.readAt < readEveryMs) return;
   memory.epoch.readAt = now;
   try {
-    noteEpoch(await epochStore.read(), deps);
+    rememberEpoch(await epochStore.read(), deps);
   } catch (error) {
     log("warning", "epoch.unreachable", { error: errorForLog(error) });
     // An old epoch does not show a restore that may have happened since.
@@ -41,7 +41,7 @@ async function seeEpoch(
   }
 }
 
-export function noteEpoch(
+export function rememberEpoch(
   epoch: number,
   { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
 ): void {
@@ -92,7 +92,7 @@ export async function writeEpoch(
   outside: number,
   deps: Pick<DialerDeps, "epochStore" | "memory" | "clock" | "log">,
 ): Promise<void> {
-  noteEpoch(sweep.epoch, deps);
+  rememberEpoch(sweep.epoch, deps);
   await deps.epochStore.write(sweep.epoch, outside).catch((error: unknown) => {
     deps.log("alarm", "epoch.unreachable", { error: errorForLog(error) });
     if (isTooFarAhead(sweep)) throw error;

@@ -13,8 +13,17 @@ const itemsPerLimit = 100;
 /** Time limit of a queue call, which may need many requests of ten or a hundred messages, and the object store. */
 export const queueSecondsMax = 30;
 
-/** Time limit of reading or writing the object store's epoch. */
-const epochSecondsMax = 5;
+/** Time limits of one call to each port, in seconds. */
+const limits = {
+  ledger: ledgerSecondsFor,
+  documents: ledgerSecondsFor,
+  ledgerSize: ledgerSecondsMax,
+  queue: queueSecondsMax,
+  eventsQueue: queueSecondsMax,
+  epochStore: 5,
+  journal: queueSecondsMax,
+  deadLetters: queueSecondsMax,
+};
 
 function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   const isWrite = method === "write" || method === "purge" || method === "remove";
@@ -23,46 +32,48 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   return Math.min(seconds, ledgerWriteSecondsMax);
 }
 
-/**
- * Wraps the dependencies so that each call to ledger, documents, queues and dead letters has a time limit, and so that
- * writes of rows also write their new events.
- *
- * @param deliver has new events of written rows delivered. Default: at once
- */
-export function withPortLimits(
-  deps: DialerDeps,
-  deliver?: (written: readonly WrittenRow[]) => Promise<void>,
-): DialerDeps {
-  const { clock, memory, random, log, settings } = deps;
-  const timed = { now: clock.now, note: (ms: number) => noteRoundTrip(memory, ms) };
-  const documents = withTimeLimits(deps.documents, ledgerSecondsFor, timed);
-  const eventsQueue = withTimeLimits(deps.eventsQueue, queueSecondsMax);
-  const { ledgerSize } = deps;
-  const { ownReceivers } = memory;
-  const { plan } = settings;
-  const outbox = { plan, documents, eventsQueue, clock, random, log, ownReceivers, deliver };
+/** Puts time limits around the ports. The entry does so once, so that no other function knows of them. */
+export function withPortLimits(deps: DialerDeps): DialerDeps {
+  const { clock, memory, ledgerSize } = deps;
+  const timed = { now: clock.now, note: (ms: number) => rememberRoundTrip(memory, ms) };
   return {
     ...deps,
-    ledger: outboxLedger(withTimeLimits(deps.ledger, ledgerSecondsFor, timed), outbox),
-    ...(ledgerSize && { ledgerSize: () => withTimeLimit(ledgerSize(), ledgerSecondsMax) }),
-    documents,
-    queue: withTimeLimits(deps.queue, queueSecondsMax),
-    eventsQueue,
-    epochStore: withTimeLimits(deps.epochStore, epochSecondsMax),
-    journal: withTimeLimits(deps.journal, queueSecondsMax),
-    deadLetters: withTimeLimits(deps.deadLetters, queueSecondsMax),
+    ledger: withTimeLimits(deps.ledger, limits.ledger, timed),
+    documents: withTimeLimits(deps.documents, limits.documents, timed),
+    ...(ledgerSize && { ledgerSize: () => withTimeLimit(ledgerSize(), limits.ledgerSize) }),
+    queue: withTimeLimits(deps.queue, limits.queue),
+    eventsQueue: withTimeLimits(deps.eventsQueue, limits.eventsQueue),
+    epochStore: withTimeLimits(deps.epochStore, limits.epochStore),
+    journal: withTimeLimits(deps.journal, limits.journal),
+    deadLetters: withTimeLimits(deps.deadLetters, limits.deadLetters),
   };
 }
 
+/**
+ * Returns dependencies whose writes of rows also write the rows' new events.
+ *
+ * @param deliver has new events of written rows delivered. Default: at once
+ */
+export function withOutbox(
+  deps: DialerDeps,
+  deliver?: (written: readonly WrittenRow[]) => Promise<void>,
+): DialerDeps {
+  const { documents, eventsQueue, clock, random, log, memory, settings } = deps;
+  const { knownReceivers } = memory;
+  const { plan } = settings;
+  const outbox = { plan, documents, eventsQueue, clock, random, log, knownReceivers, deliver };
+  return { ...deps, ledger: outboxLedger(deps.ledger, outbox) };
+}
+
 const roundTripsKnown = 10;
-const roundTripsKept = 50;
+const roundTripsMax = 50;
 
 type LedgerMemory = Pick<DialerMemory, "ledger">;
 
-/** Records the duration of a round trip to the ledger, as permits are requested that far ahead. */
-function noteRoundTrip({ ledger: { roundTripsMs } }: LedgerMemory, ms: number): void {
+/** Remembers the duration of a round trip to the ledger, as permits are requested that far ahead. */
+function rememberRoundTrip({ ledger: { roundTripsMs } }: LedgerMemory, ms: number): void {
   roundTripsMs.push(ms);
-  if (roundTripsMs.length > roundTripsKept) roundTripsMs.shift();
+  if (roundTripsMs.length > roundTripsMax) roundTripsMs.shift();
 }
 
 /** The 95th percentile of the latest round trips in milliseconds, 0 if none is known. */

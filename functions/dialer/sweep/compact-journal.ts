@@ -23,7 +23,7 @@ const partBytesMax = 500_000;
 const requestsAtOnce = 5;
 /** Entries of one page of those that are removed, and time for which they are kept: longer than any backup of the platforms. */
 const removedEntries = 1_000;
-const keptMs = 45 * dayMs;
+const storedMs = 45 * dayMs;
 
 type Reached = Pick<ValueOf<"upkeep">, "journalAfter">;
 
@@ -89,7 +89,7 @@ export async function purgeJournal(
 ): Promise<void> {
   while (!time.isOver()) {
     const names = await journal.list({ limit: removedEntries });
-    const old = names.filter((name) => timeOfEntry(name) <= clock.now() - keptMs);
+    const old = names.filter((name) => timeOfEntry(name) <= clock.now() - storedMs);
     if (old.length > 0) await journal.remove(old);
     if (old.length < removedEntries) return;
   }

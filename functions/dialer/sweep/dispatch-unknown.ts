@@ -1,7 +1,7 @@
 import { toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { sendDispatches } from "../dispatch/send-dispatches.ts";
@@ -27,7 +27,7 @@ interface Reached {
 export async function dispatchUnknown(
   from: DuePosition | undefined,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: DecisionDeps & Pick<DialerDeps, "queue" | "ledger">,
 ): Promise<Reached> {
   const { ledger, clock, log } = deps;
   /** Rows sent so far, by account. */
@@ -57,7 +57,7 @@ export async function dispatchUnknown(
 /** Returns the rows of unknown outcome that have an action now, so that rows that must wait use no slots. */
 async function decideUnknown(
   rows: readonly CallRow[],
-  deps: DialerDeps,
+  deps: DecisionDeps,
 ): Promise<Map<string, CallRow>> {
   if (rows.length === 0) return new Map();
   const calls = rows.flatMap((row) => toCall(row) ?? []);

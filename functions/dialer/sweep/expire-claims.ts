@@ -1,5 +1,5 @@
 import { expireClaim } from "#shared/calls/transitions.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { RowDeps } from "../runtime/context.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/to-settlement.ts";
 
@@ -8,7 +8,7 @@ const dialingMax = 5_000;
 const pageRows = 500;
 
 /** Turns calls UNKNOWN whose claims have lapsed. Resolves to true if all calls under way were checked. */
-export async function expireClaims(deps: DialerDeps): Promise<boolean> {
+export async function expireClaims(deps: RowDeps): Promise<boolean> {
   const { ledger, clock, random, log } = deps;
   const calls = await ledger.dialing(dialingMax);
   const late = calls.filter(({ dueAt }) => dueAt <= clock.now());

@@ -9,7 +9,7 @@ import { ends } from "#shared/rules/gates.ts";
 import { judgeLost } from "#shared/rules/lost-by-restore.ts";
 import { toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { changeRows, reportStates } from "../record/change-rows.ts";
 import { replayJournal } from "./replay-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";
@@ -39,7 +39,7 @@ type Pass = NonNullable<Restore["pass"]>;
 export async function recover(
   document: StoredDocument<"restore">,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal">,
 ): Promise<void> {
   const { documents, clock, random, log } = deps;
   const { at, since, state } = document.value;
@@ -89,7 +89,7 @@ function beginPass({ isWatchDone }: Restore, isLaterSweep: boolean): Pass {
 /** Takes the next step of a pass, and returns the restore as it is after it. */
 async function takePassStep(
   { pass, value, restore }: { pass: Pass; value: Restore; restore: Restored },
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps,
 ): Promise<Restore> {
   const { isWatchDone } = value;
   const isFirst = !isWatchDone && pass.rows === 0;
@@ -148,7 +148,7 @@ function together(one: Recovered, other: Recovered): Recovered {
 async function recoverRows(
   page: readonly DuePosition[],
   restore: Restored,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps,
 ): Promise<Recovered> {
   const { ledger, log } = deps;
   const { rows, unreadable } = await ledger.read(page.map(({ id }) => id));
@@ -176,7 +176,7 @@ async function recoverRows(
 async function readEnds(
   rows: readonly CallRow[],
   restore: Restored,
-  deps: DialerDeps,
+  deps: DecisionDeps,
 ): Promise<Map<string, ReturnType<typeof judgeLost>>> {
   const toReview = rows.filter(
     (row) =>

@@ -24,7 +24,7 @@ type Restore = ValueOf<"restore">;
 export async function replayJournal(
   { at, journalAfter, isJournalDone }: Restore,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: Pick<DialerDeps, "ledger" | "documents" | "journal" | "clock" | "random" | "log">,
 ): Promise<Pick<Restore, "journalAfter" | "isJournalDone">> {
   const { journal, log } = deps;
   if (isJournalDone === true) return { isJournalDone };

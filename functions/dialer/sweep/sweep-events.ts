@@ -21,7 +21,13 @@ const lateMs = 3 * dayMs + 12 * hourMs;
  * Sends messages for due events: for each receiver at most as many as it can take until the next sweep. If its
  * circuit breaker is open, a single event is the probe.
  */
-export async function sweepEvents(time: { isOver(): boolean }, deps: DialerDeps): Promise<void> {
+export async function sweepEvents(
+  time: { isOver(): boolean },
+  deps: Pick<
+    DialerDeps,
+    "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "sweepSeconds" | "log"
+  >,
+): Promise<void> {
   const { ledger, documents, clock, settings, sweepSeconds } = deps;
   const { plan } = settings;
   const receivers = Object.keys(plan.events ?? {}).flatMap(

@@ -2,7 +2,7 @@ import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { sweepKey } from "#shared/policy/controls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { isLeaseVoid } from "../runtime/void-lease.ts";
+import { isLeaseHeld, writeLease } from "../runtime/lease.ts";
 import { checkEpoch, readEpochs, writeEpoch } from "../runtime/epoch.ts";
 
 type SweepDocument = StoredDocument<"sweep">;
@@ -19,14 +19,14 @@ interface Taken {
  * @returns undefined if another sweep has the lease
  * @throws if the ledger or the object store cannot be reached
  */
-export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
-  const { documents, clock, random } = deps;
+export async function takeLease(
+  deps: Pick<DialerDeps, "documents" | "epochStore" | "clock" | "random" | "log" | "memory">,
+): Promise<Taken | undefined> {
+  const { clock } = deps;
   const { outside, read } = await readEpochs([], deps);
   const current = read.get("sweep", sweepKey.key);
   const now = clock.now();
-  if (current !== undefined && (await isTaken("sweep", current.value.leaseUntil, deps))) {
-    return undefined;
-  }
+  if (await isTaken("sweep", current?.value.leaseUntil, deps)) return undefined;
   const restore = await checkEpoch(outside, read, deps);
   const value: SweepDocument["value"] = current?.value ?? {
     epoch: 0,
@@ -36,9 +36,8 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     watchAfter: null,
   };
   const isNewRound = value.watchAfter === null;
-  const next: SweepDocument = {
+  const lease = {
     ...sweepKey,
-    version: random.version(),
     value: {
       ...value,
       // While dialing is suspended, the ledger's epoch stays behind, so that deliveries see it.
@@ -49,21 +48,19 @@ export async function takeLease(deps: DialerDeps): Promise<Taken | undefined> {
     },
     expiresAt: null,
   };
-  const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
-  if (isMine !== true) return undefined;
+  const next = await writeLease(lease, current?.version ?? null, deps);
+  if (next === undefined) return undefined;
   if (restore === undefined) await writeEpoch(next.value, outside, deps);
   return { lease: next, restore };
 }
 
-/** True while another invocation has a lease of sweeps, unless its clock was wrong when it took it. */
-export async function isTaken(
+/** True while another invocation has a lease of sweeps. */
+export function isTaken(
   name: "sweep" | "upkeep",
-  until: number,
+  until: number | undefined,
   deps: Pick<DialerDeps, "clock" | "documents" | "log">,
 ): Promise<boolean> {
-  return (
-    until > deps.clock.now() && !(await isLeaseVoid({ name, until, lifeMs: sweepLeaseMs }, deps))
-  );
+  return isLeaseHeld({ name, until: until ?? 0, lifeMs: sweepLeaseMs }, deps);
 }
 
 /** A document that one invocation alone changes while it has the lease. */
@@ -76,7 +73,7 @@ export interface HeldLease<Value> {
 
 /** Holds a lease that was taken. Its methods throw once another invocation has taken it. */
 export function holdLease<K extends "sweep" | "upkeep">(
-  { documents, random }: Pick<DialerDeps, "documents" | "random">,
+  deps: Pick<DialerDeps, "documents" | "random">,
   lease: StoredDocument<K>,
 ): HeldLease<ValueOf<K>> {
   let stored = lease;
@@ -87,9 +84,8 @@ export function holdLease<K extends "sweep" | "upkeep">(
     async reach(moved) {
       const value = { ...stored.value, ...moved };
       if (JSON.stringify(value) === JSON.stringify(stored.value)) return;
-      const next = { ...stored, version: random.version(), value };
-      const [isWritten] = await documents.write([{ next, seen: stored.version }]);
-      if (isWritten !== true) throw new Error("another invocation has taken the lease");
+      const next = await writeLease({ ...stored, value }, stored.version, deps);
+      if (next === undefined) throw new Error("another invocation has taken the lease");
       stored = next;
     },
   };

@@ -13,7 +13,9 @@ const youngMs = minuteMs;
  * Removes entries of calls that are not live by their rows, as a process may have died before it removed them, and of those
  * whose end is not known in the time that a call may take. The entry of a newer claim of the same call stays.
  */
-export async function sweepLiveCalls(deps: DialerDeps): Promise<void> {
+export async function sweepLiveCalls(
+  deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "log">,
+): Promise<void> {
   const { documents, ledger, clock, settings } = deps;
   const { plan, table } = settings;
   const limits = new Map(

@@ -1,17 +1,16 @@
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
 import { sendPolls } from "../results/poll-results.ts";
 import { sweepEvents } from "./sweep-events.ts";
-import { sweepOwnEvents } from "./sweep-own-events.ts";
+import { sweepClientReceiverEvents } from "./sweep-client-receiver-events.ts";
 import { warnOrphaned } from "./warn-orphaned.ts";
 import { dispatchUnknown } from "./dispatch-unknown.ts";
 import { expireClaims } from "./expire-claims.ts";
 import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
 import { type HeldLease, holdLease, takeLease } from "./sweep-lease.ts";
-import { noteHashKeys } from "./note-hash-keys.ts";
+import { recordHashKeys } from "./record-hash-keys.ts";
 import { planSweep } from "./sweep-time.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { warnGoneRoutes } from "./warn-gone-routes.ts";
@@ -23,7 +22,7 @@ const parts = {
   recover: { ms: 45_000, statements: 850 },
   unknown: { ms: 15_000, statements: 200 },
   events: { ms: 5_000, statements: 60 },
-  ownEvents: { ms: 8_000, statements: 80 },
+  clientReceiverEvents: { ms: 8_000, statements: 80 },
 };
 
 /**
@@ -34,15 +33,14 @@ const parts = {
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
-  const ready = withPortLimits(deps);
-  const begin = planSweep(deadline, ready);
+  const begin = planSweep(deadline, deps);
   try {
-    const taken = await takeLease(ready);
+    const taken = await takeLease(deps);
     if (taken === undefined) return;
     const { restore } = taken;
-    const lease = holdLease(ready, taken.lease);
-    if (restore === undefined) await runPhases(lease, begin, ready);
-    else await recover(restore, begin(parts.recover), ready);
+    const lease = holdLease(deps, taken.lease);
+    if (restore === undefined) await runPhases(lease, begin, deps);
+    else await recover(restore, begin(parts.recover), deps);
     await lease.reach({ leaseUntil: 0 });
   } catch (error) {
     logFailure(error, deps);
@@ -89,9 +87,9 @@ async function runPhases(
   await run(() => sendPolls(deps), undefined);
   await run(() => sweepEvents(begin(parts.events), deps), undefined);
   await lease.reach({
-    ownEventsAfter: await run(
-      () => sweepOwnEvents(last, begin(parts.ownEvents), deps),
-      last.ownEventsAfter,
+    clientReceiverEventsAfter: await run(
+      () => sweepClientReceiverEvents(last, begin(parts.clientReceiverEvents), deps),
+      last.clientReceiverEventsAfter,
     ),
   });
 
@@ -99,7 +97,7 @@ async function runPhases(
   await run(() => watchDispatcher(deps), undefined);
   await run(() => logGauges(deps), undefined);
   await run(() => sweepLiveCalls(deps), undefined);
-  await run(() => noteHashKeys(deps), undefined);
+  await run(() => recordHashKeys(deps), undefined);
 
   const size = await run(() => watchSize(last, deps), {});
   const gone = await run(() => warnGoneRoutes(last, deps), {});

@@ -6,8 +6,8 @@ import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
 import { toDeliverMessages, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
-import type { DialerDeps } from "../runtime/context.ts";
-import { finishForOwn } from "./own-finished.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
+import { finishForClientReceivers } from "./client-receiver-finished.ts";
 import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
 
 type RequestDocument = StoredDocument<"request">;
@@ -32,7 +32,7 @@ const callsMax = 50_000;
 export async function trackRequests(
   { requestsAfter }: Pick<ValueOf<"upkeep">, "requestsAfter">,
   time: { isOver(): boolean },
-  deps: DialerDeps,
+  deps: RowDeps & Pick<DialerDeps, "eventsQueue" | "sweepSeconds">,
 ): Promise<Pick<ValueOf<"upkeep">, "requestsAfter">> {
   const { documents, settings } = deps;
   const { events, clientReceivers } = settings.plan;
@@ -119,7 +119,10 @@ async function withFirstFinished(
  * Moves requests past their finished calls. Once all calls of one are finished, they are counted from the start: a call in
  * review may have been placed since it was passed, and may even wait for its result again.
  */
-async function trackStep(requests: readonly RequestDocument[], deps: DialerDeps): Promise<void> {
+async function trackStep(
+  requests: readonly RequestDocument[],
+  deps: RowDeps & Pick<DialerDeps, "eventsQueue">,
+): Promise<void> {
   const { documents, clock } = deps;
   const delivered = await readDelivered(requests, deps);
   const open = requests.filter((one) => !delivered.has(one.key));
@@ -144,10 +147,10 @@ async function trackStep(requests: readonly RequestDocument[], deps: DialerDeps)
     };
   });
   const complete = moved.filter(({ value }) => value.finishedAt !== null);
-  const told = await finishForOwn(complete, deps);
+  const told = await finishForClientReceivers(complete, deps);
   const ready = moved.filter(({ key, value }) => value.finishedAt === null || told.has(key));
   const isOver = ({ value }: RequestDocument) =>
-    value.finishedAt !== null && value.ownOnly === true;
+    value.finishedAt !== null && value.clientReceiversOnly === true;
   const removed = [...requests.filter(({ key }) => delivered.has(key)), ...ready.filter(isOver)];
   await documents.remove(removed.map(({ kind, key, version }) => ({ kind, key, seen: version })));
   await writeAndSend(

@@ -2,14 +2,14 @@ import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { upkeepKey } from "#shared/policy/controls.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { replaySome } from "./own-replays.ts";
+import { replaySome } from "./client-receiver-replays.ts";
 import { trackRequests } from "./track-requests.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { checkEpoch, readEpochs } from "../runtime/epoch.ts";
-import { withPortLimits } from "../runtime/time-limits.ts";
 import { judgeSplits } from "./judge-splits.ts";
 import { purgeSome } from "./purge.ts";
 import { compactJournal, purgeJournal } from "./compact-journal.ts";
+import { writeLease } from "../runtime/lease.ts";
 import { holdLease, isTaken } from "./sweep-lease.ts";
 import { sweepErasures } from "./sweep-erasures.ts";
 import { planSweep } from "./sweep-time.ts";
@@ -34,25 +34,24 @@ const parts = {
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
 export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> {
-  const ready = withPortLimits(deps);
-  const begin = planSweep(deadline, ready);
+  const begin = planSweep(deadline, deps);
   const fail = (error: unknown) => {
     deps.log("alarm", "upkeep.failed", { error: errorForLog(error) });
     return {};
   };
   try {
-    const taken = await takeUpkeep(ready);
+    const taken = await takeUpkeep(deps);
     if (taken === undefined) return;
-    const lease = holdLease(ready, taken);
+    const lease = holdLease(deps, taken);
     const { value } = lease;
-    await lease.reach(await trackRequests(value, begin(parts.requests), ready).catch(fail));
-    await lease.reach(await replaySome(value, begin(parts.replays), ready).catch(fail));
-    await lease.reach(await sweepErasures(value, begin(parts.erasures), ready).catch(fail));
-    await lease.reach(await visitBacklogs(value, begin(parts.visit), ready).catch(fail));
-    await lease.reach(await purgeSome(value, begin(parts.purge), ready).catch(fail));
-    await lease.reach(await compactJournal(value, begin(parts.journal), ready).catch(fail));
-    await judgeSplits(begin(parts.splits), ready).catch(fail);
-    await purgeJournal(begin(parts.journal), ready).catch(fail);
+    await lease.reach(await trackRequests(value, begin(parts.requests), deps).catch(fail));
+    await lease.reach(await replaySome(value, begin(parts.replays), deps).catch(fail));
+    await lease.reach(await sweepErasures(value, begin(parts.erasures), deps).catch(fail));
+    await lease.reach(await visitBacklogs(value, begin(parts.visit), deps).catch(fail));
+    await lease.reach(await purgeSome(value, begin(parts.purge), deps).catch(fail));
+    await lease.reach(await compactJournal(value, begin(parts.journal), deps).catch(fail));
+    await judgeSplits(begin(parts.splits), deps).catch(fail);
+    await purgeJournal(begin(parts.journal), deps).catch(fail);
     await lease.reach({ leaseUntil: 0 });
   } catch (error) {
     fail(error);
@@ -63,13 +62,11 @@ export async function upkeep(deps: DialerDeps, deadline: number): Promise<void> 
 async function takeUpkeep(
   deps: Pick<DialerDeps, "documents" | "epochStore" | "clock" | "random" | "log">,
 ): Promise<StoredDocument<"upkeep"> | undefined> {
-  const { documents, clock, random } = deps;
+  const { clock } = deps;
   const { outside, read } = await readEpochs([upkeepKey], deps);
   const current = read.get("upkeep", upkeepKey.key);
   const now = clock.now();
-  if (current !== undefined && (await isTaken("upkeep", current.value.leaseUntil, deps))) {
-    return undefined;
-  }
+  if (await isTaken("upkeep", current?.value.leaseUntil, deps)) return undefined;
   // Calls of a restored ledger may have been dialed, and are neither ended nor deleted.
   if ((await checkEpoch(outside, read, deps)) !== undefined) return undefined;
   const anew: StoredDocument<"upkeep">["value"] = {
@@ -85,7 +82,5 @@ async function takeUpkeep(
     purgedUntil: now, // nothing that is older was kept
   };
   const value = { ...(current?.value ?? anew), leaseUntil: now + sweepLeaseMs };
-  const next = { ...upkeepKey, version: random.version(), value, expiresAt: null };
-  const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
-  return isMine === true ? next : undefined;
+  return writeLease({ ...upkeepKey, value, expiresAt: null }, current?.version ?? null, deps);
 }

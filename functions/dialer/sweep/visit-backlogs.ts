@@ -1,11 +1,12 @@
 import { backlogOfKey, type LevelOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
 import { timeOfId } from "#shared/calls/ids.ts";
-import { findAgentRoute, findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";
+import { reportGone } from "./warn-gone-routes.ts";
 import { allBacklogs, type Step, takeStep, type Walk } from "./walk-backlogs.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
@@ -30,7 +31,7 @@ type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt" | "counted" 
 export async function visitBacklogs(
   last: ValueOf<"upkeep">,
   time: SweepTime,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<Reached> {
   const { clock } = deps;
   const everyMs = (last.waiting?.calls ?? 0) > countedMax ? countEveryMs : visitEveryMs;
@@ -44,7 +45,7 @@ export async function visitBacklogs(
     if (!isEnded) break; // the next sweep finds the rest at the same place
     const docs = listed.filter(isReadable);
     const empty = new Set(found.flatMap((one) => (one.positions.length === 0 ? one.key : [])));
-    warnOfGone(
+    reportGone(
       docs.filter(({ key }) => !empty.has(key)),
       deps,
     );
@@ -63,7 +64,7 @@ export async function visitBacklogs(
 async function endExpired(
   found: Step["found"],
   time: SweepTime,
-  deps: DialerDeps,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<boolean> {
   const { clock, settings } = deps;
   const { plan } = settings;
@@ -80,17 +81,6 @@ async function endExpired(
     await writeOff(ids, { endsOnly: true }, deps);
   }
   return true;
-}
-
-function warnOfGone(
-  backlogs: readonly Backlog[],
-  { settings, log }: Pick<DialerDeps, "settings" | "log">,
-): void {
-  for (const { value } of backlogs) {
-    const { agentId: agent_id, client, mode } = value;
-    if (findAgentRoute(agent_id, settings.plan) !== undefined) continue;
-    log(mode === "test" ? "info" : "alarm", "route.gone", { agent_id, client });
-  }
 }
 
 /**

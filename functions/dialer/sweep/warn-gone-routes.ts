@@ -38,9 +38,19 @@ export async function warnGoneRoutes(
       ? []
       : await ledger.due({ backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 });
   const waiting = fresh.filter((_, index) => rows[index]?.length === 1);
-  for (const { value } of waiting) {
-    log("alarm", "route.gone", { agent_id: value.agentId, client: value.client });
-  }
+  reportGone(waiting, { settings, log });
   const routesGone = [...old, ...waiting.map(({ key }) => key)];
   return routesGone.length === 0 && known.length === 0 ? {} : { routesGone };
+}
+
+/** Raises an alarm for each backlog whose agent the plan has lost. */
+export function reportGone(
+  backlogs: readonly { value: Pick<ValueOf<"backlog">, "agentId" | "client" | "mode"> }[],
+  { settings, log }: Pick<DialerDeps, "settings" | "log">,
+): void {
+  for (const { value } of backlogs) {
+    const { agentId: agent_id, client, mode } = value;
+    if (findAgentRoute(agent_id, settings.plan) !== undefined) continue;
+    log(mode === "test" ? "info" : "alarm", "route.gone", { agent_id, client });
+  }
 }

@@ -115,9 +115,13 @@ export async function readControls(
     }),
   ];
   const controls = await deps.documents.read(distinctKeys(keys));
-  const hasMore = listIn(controls)?.hasMore === true;
+  const hasClientEntries = listIn(controls)?.hasClientEntries === true;
   const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
-  const { documents: own, hashes, caps } = await readNumbers(calls, { plans, hasMore }, deps);
+  const {
+    documents: own,
+    hashes,
+    caps,
+  } = await readNumbers(calls, { plans, hasClientEntries }, deps);
   const documents = toControlDocuments(joined(own, controls));
   const isOther = isOfOtherKey(controls, deps.hashKeys);
   return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };

@@ -32,11 +32,11 @@ export interface NumbersRead {
  * Reads the do-not-call entries and caps of all numbers, in batches and in the order of the calls, until the time limit
  * or until the ledger fails.
  *
- * @param of.hasMore true if there may be entries for one client's calls, or erasures
+ * @param of.hasClientEntries true if there may be entries for one client's calls, or erasures
  */
 export async function readNumbers(
   calls: readonly NumberCall[],
-  { plans, hasMore }: { plans: readonly PlanWithSchedule[]; hasMore: boolean },
+  { plans, hasClientEntries }: { plans: readonly PlanWithSchedule[]; hasClientEntries: boolean },
   deps: RouteDeps,
 ): Promise<NumbersRead> {
   const { documents, clock, hashKeys } = deps;
@@ -56,7 +56,7 @@ export async function readNumbers(
       return [
         ...listKeys(numberKeys, [{ hashes: of }], clock.now()),
         ...keysOfCaps(all, of.asked, plans),
-        ...(hasMore ? listKeys(rareNumberKeys, ofClients, clock.now()) : []),
+        ...(hasClientEntries ? listKeys(rareNumberKeys, ofClients, clock.now()) : []),
       ];
     });
     const read = await documents.read(keys);

@@ -46,8 +46,8 @@ export const bulkCommands: Record<string, Command> = {
     bar.stop();
     const { done, left, refused, bulk_id } = total;
     const why = Object.entries(refused).map(([reason, count]) => `${count} ${reason}`);
-    const words = why.length === 0 ? "" : `: ${why.join(", ")}`;
-    say(`${done} done, ${left} refused${words}.`, { bulk_id, done, refused }, { values, terminal });
+    const texts = why.length === 0 ? "" : `: ${why.join(", ")}`;
+    say(`${done} done, ${left} refused${texts}.`, { bulk_id, done, refused }, { values, terminal });
     return left > 0 ? 2 : 0;
   },
 };
@@ -59,7 +59,7 @@ function filterIn(values: Values): Record<string, string | undefined> {
     client,
     campaign,
     agent_id: agent,
-    provider: account,
+    account,
     reason,
     request_id: request,
     from,

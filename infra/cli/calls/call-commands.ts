@@ -26,7 +26,7 @@ const callColumns = [
   "agent_id",
   "due_at",
   "updated_at",
-  "provider",
+  "account",
   "number_tail",
   "attempt",
 ];

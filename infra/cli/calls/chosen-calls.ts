@@ -15,7 +15,7 @@ export async function* listCalls(
   { ask, terminal }: CommandDeps,
   pageCalls = pageCallsMax,
 ): AsyncGenerator<CallView> {
-  const { state, request, agent, provider, reason, from, until } = values;
+  const { state, request, agent, account, reason, from, until } = values;
   const [number] =
     values.number === undefined
       ? []
@@ -27,7 +27,7 @@ export async function* listCalls(
     client,
     campaign,
     agent_id: agent,
-    provider,
+    account,
     reason,
     from,
     until,

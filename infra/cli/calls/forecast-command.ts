@@ -2,7 +2,7 @@ import type {
   Forecast,
   ForecastItem,
   ForecastSummary,
-  PlanInWords,
+  PlanTexts,
 } from "#shared/answers/answers.ts";
 import { counted } from "./agree.ts";
 import type { Command, CommandDeps } from "./command.ts";
@@ -50,7 +50,7 @@ async function callsOf(
     return { calls: await readJson(path, terminal), refused: 0 };
   }
   const table = await tableOf(path, terminal);
-  const plan = await ask<PlanInWords>("/plan");
+  const plan = await ask<PlanTexts>("/plan");
   const isForPeople = values.json !== true && values.csv !== true;
   const say = isForPeople ? terminal.print : terminal.complain;
   const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
@@ -112,8 +112,8 @@ function lastOf({ accounts }: ForecastSummary): string | null {
 }
 
 function countsLine(counts: ForecastSummary["counts"]): string {
-  const words = Object.entries(counts).filter(([, count]) => count > 0);
-  return words.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ");
+  const texts = Object.entries(counts).filter(([, count]) => count > 0);
+  return texts.map(([outcome, count]) => `${count} ${outcome.replace("_", " ")}`).join(", ");
 }
 
 function accountRow({ waiting, ...account }: ForecastSummary["accounts"][number]): Json {

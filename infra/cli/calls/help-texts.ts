@@ -3,7 +3,7 @@ import { optionsOf } from "./options.ts";
 
 /** Help for one command: its words, one sentence, and an example. */
 interface Help {
-  words?: string;
+  args?: string;
   about: string;
   example: string;
 }
@@ -12,9 +12,9 @@ const id = "call_01KA…_00003";
 
 export const helps: Record<string, Help> = {
   list: { about: "Lists calls, newest first.", example: "list --state NEEDS_REVIEW --agent sales" },
-  show: { words: "ID", about: "Shows one call with its history.", example: `show ${id}` },
+  show: { args: "ID", about: "Shows one call with its history.", example: `show ${id}` },
   request: {
-    words: "ID",
+    args: "ID",
     about: "Follows a request until all of its calls have ended.",
     example: "request 01KA…",
   },
@@ -23,7 +23,7 @@ export const helps: Record<string, Help> = {
     example: "requests --calls-min 1 --limit 20",
   },
   campaigns: {
-    words: "[NAME --client C]",
+    args: "[NAME --client C]",
     about: "Lists campaigns, or shows how far one of a client is.",
     example: "campaigns spring --client crm",
   },
@@ -32,7 +32,7 @@ export const helps: Record<string, Help> = {
     example: "splits",
   },
   watch: {
-    words: "[requests|campaigns|needs]",
+    args: "[requests|campaigns|needs]",
     about:
       "Shows the table anew every few seconds until Ctrl-C. In a pipe: a line of JSON per change.",
     example: "watch needs",
@@ -43,27 +43,27 @@ export const helps: Record<string, Help> = {
     example: "forecast --file leads.csv --client crm",
   },
   send: {
-    words: "FILE",
+    args: "FILE",
     about: "Sends a CSV or JSON of leads as one campaign. Without --yes it only checks them.",
     example: "send leads.csv --campaign spring --client crm",
   },
   bulk: {
-    words: "cancel|placed|close|redial",
+    args: "cancel|placed|close|redial",
     about: "Acts on all calls that fit a filter. It counts them first, and asks.",
     example: "bulk cancel --client crm --campaign spring",
   },
   redial: {
-    words: "ID… or a choice",
+    args: "ID… or a choice",
     about: "Makes new calls in place of ended ones. Those that need review want --not-placed.",
     example: "redial --state REJECTED --dry-run",
   },
   resolve: {
-    words: "ID… or a choice",
+    args: "ID… or a choice",
     about: "Decides calls that need review, by what the provider's records show.",
     example: `resolve ${id} --placed`,
   },
   cancel: {
-    words: "ID… or a choice",
+    args: "ID… or a choice",
     about: "Cancels calls that are WAITING, for good.",
     example: "cancel --request 01KA… --yes",
   },
@@ -86,28 +86,28 @@ export const helps: Record<string, Help> = {
     example: "usage --from 2026-11-01 --until 2026-11-30 --csv",
   },
   dnc: {
-    words: "add|remove|check NUMBER… | end-former-key",
+    args: "add|remove|check NUMBER… | end-former-key",
     about: "Keeps the do-not-call list.",
     example: "dnc add --file numbers.txt",
   },
   erase: {
-    words: "NUMBER…",
+    args: "NUMBER…",
     about: "Erases what is known of numbers, and cancels what waits for them.",
     example: "erase +12025550123 --dry-run",
   },
   dead: {
-    words: "list | show NAME | put-back NAME… | put-back --all | discard NAME… --yes",
+    args: "list | show NAME | put-back NAME… | put-back --all | discard NAME… --yes",
     about: "Handles messages that failed a hundred times.",
     example: "dead show calls-5f0c… --reveal",
   },
   clients: {
-    words: "[list] | put NAME | remove NAME",
+    args: "[list] | put NAME | remove NAME",
     about:
       "Lists, makes, changes or removes clients whose tokens operators make. A limit that put is not given is lifted.",
     example: "clients put shop --agents sales --waiting 500",
   },
   tokens: {
-    words: "[list] | make --client C | end ID",
+    args: "[list] | make --client C | end ID",
     about: "Lists, makes or ends tokens of such clients. A token is shown once.",
     example: "tokens make --client shop --rights call,read",
   },
@@ -116,7 +116,7 @@ export const helps: Record<string, Help> = {
     example: "restored --at 2026-11-21T09:00:00Z",
   },
   completion: {
-    words: "bash|zsh|fish",
+    args: "bash|zsh|fish",
     about: "Prints a script that completes commands and options in this shell.",
     example: "completion bash >> ~/.bash_completion",
   },
@@ -132,7 +132,6 @@ const optionTexts: Record<string, string> = {
   request: "ID          calls of this request",
   number: "NUMBER       calls to this number, as people write it",
   agent: "AGENT         of this agent",
-  provider: "ACCOUNT    dialed through this account of the plan",
   account: "ACCOUNT     of this account of the plan",
   client: "CLIENT       of this client",
   campaign: "NAME       of this campaign (Call-Campaign)",
@@ -177,10 +176,10 @@ const optionTexts: Record<string, string> = {
 
 /** Returns the help of one command: usage, options and an example. */
 export function helpOf(command: string): string {
-  const { words = "", about, example } = helps[command] ?? { about: "", example: command };
+  const { args = "", about, example } = helps[command] ?? { about: "", example: command };
   const names = [...(optionsOf[command] ?? []), "json"];
   return [
-    ...wrapped(`npm run -s calls -- ${[command, words].filter(Boolean).join(" ")} [OPTIONS]`, ""),
+    ...wrapped(`npm run -s calls -- ${[command, args].filter(Boolean).join(" ")} [OPTIONS]`, ""),
     "",
     ...wrapped(about, ""),
     "",

@@ -1,4 +1,4 @@
-import type { PlanInWords } from "#shared/answers/answers.ts";
+import type { PlanTexts } from "#shared/answers/answers.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { readLeads } from "#shared/leads/read-leads.ts";
 import { readTable } from "#shared/leads/read-table.ts";
@@ -12,7 +12,7 @@ import { countryIn } from "./typed-numbers.ts";
 
 /** Reads the leads of a table, and says what its columns mean. */
 export async function leadsOf(
-  { path, table, plan }: { path: string; table: LeadTable; plan: PlanInWords },
+  { path, table, plan }: { path: string; table: LeadTable; plan: PlanTexts },
   values: Values,
   say: (line: string) => void,
 ) {

@@ -7,7 +7,6 @@ const options = {
   request: { type: "string" },
   number: { type: "string" },
   agent: { type: "string" },
-  provider: { type: "string" },
   account: { type: "string" },
   breaker: { type: "string" },
   at: { type: "string" },
@@ -53,7 +52,7 @@ const options = {
 } as const;
 
 const fields = ["state", "request", "client", "campaign", "agent", "reason", "from", "until"];
-const choosing = [...fields, "number", "country", "provider"];
+const choosing = [...fields, "number", "country", "account"];
 /** Options of commands that ask before they act. */
 const asking = ["yes", "dry-run"];
 /** Options of each command, beside --json and --help. */
@@ -88,7 +87,7 @@ export const optionsOf: Record<string, string[]> = {
 };
 
 /** Words that a command takes after its name; the others take any number. */
-const wordsMaxOf: Record<string, number> = {
+const argsMaxOf: Record<string, number> = {
   list: 0,
   show: 1,
   pause: 0,
@@ -112,16 +111,16 @@ const wordsMaxOf: Record<string, number> = {
 };
 
 /** @throws a Misuse if a command has more words than it takes: it would do less than was asked for, or more */
-export function requireWords(command: string, words: readonly string[]): void {
-  const extra = words[wordsMaxOf[command] ?? Infinity];
+export function requireArgs(command: string, args: readonly string[]): void {
+  const extra = args[argsMaxOf[command] ?? Infinity];
   if (extra === undefined) return;
   throw new Misuse(`${command} does not take the word ${extra}. See ${command} --help.`);
 }
 
 /** @throws a Misuse if an option is unknown to the command, or lacks its value */
-export function parse(words: string[]) {
+export function parse(args: string[]) {
   const loose = parseArgs({
-    args: words,
+    args: args,
     options,
     allowPositionals: true,
     strict: false,
@@ -132,7 +131,7 @@ export function parse(words: string[]) {
   const known = ["json", "help", "version", ...(own ?? Object.keys(options))];
   for (const token of loose.tokens)
     if (token.kind === "option") requireKnown(token, known, command);
-  const parsed = parseArgs({ args: words, options, allowPositionals: true, strict: true });
+  const parsed = parseArgs({ args: args, options, allowPositionals: true, strict: true });
   const { state } = parsed.values;
   if (state !== undefined) parsed.values.state = state.toUpperCase().replaceAll(/[ -]/g, "_");
   return parsed;

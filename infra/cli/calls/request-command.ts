@@ -51,8 +51,8 @@ function lineOf(view: RequestView, ended: number): string {
   const all = [...(queued > 0 ? [`${queued} on the queue`] : []), ...states].join(", ");
   const end = expected_end_at === null ? "" : `; expected end ${expected_end_at}`;
   const holders = blocked_by.map(({ reason, name, calls }) => {
-    const words = sayHolder(reason, name).replace(/\.$/, "");
-    return calls === 0 ? words : `${calls}: ${words}`;
+    const texts = sayHolder(reason, name).replace(/\.$/, "");
+    return calls === 0 ? texts : `${calls}: ${texts}`;
   });
   const held = holders.length === 0 ? "" : `; held: ${holders.join("; ")}`;
   return `${ended} of ${total} ended: ${all}${end}${held}`;

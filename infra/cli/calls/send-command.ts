@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { FoundFile, PlanInWords, Senders } from "#shared/answers/answers.ts";
+import type { FoundFile, PlanTexts, Senders } from "#shared/answers/answers.ts";
 import {
   askForClient,
   createPostForClient,
@@ -41,7 +41,7 @@ export const sendCommands: Record<string, Command> = {
     };
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
     const table = await tableOf(path, terminal);
-    const plan = await ask<PlanInWords>("/plan");
+    const plan = await ask<PlanTexts>("/plan");
     const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
 
     const divided = await divideLeads(leads);
@@ -53,7 +53,7 @@ export const sendCommands: Record<string, Command> = {
     bar.stop();
     const all = [...refused, ...refusedBy(checked, table)];
     await mend(all, { table, values, terminal });
-    tellForecast(checked, say);
+    reportForecast(checked, say);
     // The same words after an interruption mean the rest, not those who were called meanwhile.
     const isResumed = sent !== null && !sent.is_finished && sent.campaign === campaign;
     if (sent !== null) {
@@ -65,8 +65,8 @@ export const sendCommands: Record<string, Command> = {
       const rows = all.map(({ line, reason }) => ({ line, reason }));
       const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
-      const words = sent === null || isResumed ? "--yes" : "--yes --again";
-      say(`Nothing was sent. To send these ${calls} ${asWhom(sender)}: the same with ${words}.`);
+      const args = sent === null || isResumed ? "--yes" : "--yes --again";
+      say(`Nothing was sent. To send these ${calls} ${asWhom(sender)}: the same with ${args}.`);
       return all.length > 0 ? 2 : 0;
     }
 
@@ -141,7 +141,7 @@ async function mend(
   });
 }
 
-function tellForecast({ forecasts }: LeadsChecked, say: (line: string) => void): void {
+function reportForecast({ forecasts }: LeadsChecked, say: (line: string) => void): void {
   const counts = new Map<string, number>();
   for (const forecast of forecasts) {
     for (const [outcome, count] of Object.entries(forecast.counts)) {
@@ -149,8 +149,8 @@ function tellForecast({ forecasts }: LeadsChecked, say: (line: string) => void):
         counts.set(outcome, (counts.get(outcome) ?? 0) + count);
     }
   }
-  const words = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
-  say(`Forecast: ${words.join(", ") || "no calls"}.`);
+  const args = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
+  say(`Forecast: ${args.join(", ") || "no calls"}.`);
   const [first] = forecasts;
   if (first?.last_at !== null && first !== undefined) {
     const of = forecasts.length > 1 ? ` of the first of ${forecasts.length} requests` : "";

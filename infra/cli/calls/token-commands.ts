@@ -118,12 +118,12 @@ export const tokenCommands: Record<string, Command> = {
 };
 
 function commandOf(name: string, verbs: Record<string, Command>): Command {
-  return ([verb = "list", ...words], values, deps) => {
+  return ([verb = "list", ...args], values, deps) => {
     const perform = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
     if (perform === undefined)
       throw new Misuse(`${name} is followed by ${Object.keys(verbs).join(", ")}.`);
-    if (words.length > 1) throw new Misuse(`${name} ${verb} does not take the word ${words[1]}.`);
-    return perform(words, values, deps);
+    if (args.length > 1) throw new Misuse(`${name} ${verb} does not take the word ${args[1]}.`);
+    return perform(args, values, deps);
   };
 }
 

@@ -1,4 +1,4 @@
-import type { PlanInWords } from "#shared/answers/answers.ts";
+import type { PlanTexts } from "#shared/answers/answers.ts";
 import { listCountries, readNumber } from "#shared/leads/read-number.ts";
 import type { CommandDeps } from "./command.ts";
 import { Misuse } from "./failures.ts";
@@ -34,7 +34,7 @@ export async function countryOf(
 ): Promise<string | undefined> {
   const chosen = countryIn(values);
   if (chosen !== undefined) return chosen;
-  return (await ask<PlanInWords>("/plan")).default_country ?? undefined;
+  return (await ask<PlanTexts>("/plan")).default_country ?? undefined;
 }
 
 /** Returns the country of --country. @throws a Misuse if it is none */

@@ -222,8 +222,8 @@ function holdersText(holders: BacklogView["holders"]): string {
   if (holders === null) return "not known";
   return holders
     .map(({ reason, name, calls }) => {
-      const words = sayHolder(reason, name);
-      return holders.length === 1 ? words : `${calls}: ${words}`;
+      const texts = sayHolder(reason, name);
+      return holders.length === 1 ? texts : `${calls}: ${texts}`;
     })
     .join(" ");
 }

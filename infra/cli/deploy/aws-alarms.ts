@@ -1,5 +1,5 @@
 import { type DeploymentSettings, settingsFile } from "#infra/aws/settings.ts";
-import { keepSettings } from "./aws-deployment.ts";
+import { storeSettings } from "./aws-deployment.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** A recipient of alarms: a person by mail, or an SNS topic. */
@@ -31,7 +31,7 @@ export async function chooseAlarmRecipient(
 ): Promise<string> {
   const wanted = recipientIn(given) ?? (recipientIn(current) ? undefined : await askFor(tools));
   if (wanted !== undefined) {
-    await keepSettings(name, wanted, file);
+    await storeSettings(name, wanted, file);
     tools.print(`Wrote ${Object.keys(wanted).join(" and ")} to ${file}: commit it.`);
   }
   const { alarmEmail, alarmTopicArn } = { ...current, ...wanted };

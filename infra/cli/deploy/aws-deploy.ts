@@ -107,7 +107,7 @@ export async function deployToAws(
 
   const names = await store.names();
   const isNew = !names.includes("API_TOKENS");
-  const hashKey = await keepHashKey(tools, store, isNew);
+  const hashKey = await storeHashKey(tools, store, isNew);
   const made = isNew ? firstToken(tools) : undefined;
   const absent = {
     ...neededOf(providerSecrets, names),
@@ -200,7 +200,7 @@ const otherHashKey =
  * @param isNew true before the first token is set: nothing has been hashed under the key that was made
  * @returns the key that is set, as far as this run knows
  */
-async function keepHashKey(
+async function storeHashKey(
   tools: Tools,
   store: AwsSecretStore,
   isNew: boolean,

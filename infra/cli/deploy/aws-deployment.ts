@@ -22,7 +22,7 @@ export function deploymentNamed(name: string | undefined, file = settingsFile): 
  *
  * @throws DeployError with the wrong settings: then nothing is written
  */
-export async function keepSettings(
+export async function storeSettings(
   name: string | undefined,
   change: Partial<DeploymentSettings>,
   file = settingsFile,

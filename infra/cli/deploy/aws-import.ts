@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import * as z from "#shared/lib/zod.ts";
 import { cdkDeploy, cdkImport, cdkSynth } from "./aws-cdk.ts";
-import { deploymentNamed, keepSettings } from "./aws-deployment.ts";
+import { deploymentNamed, storeSettings } from "./aws-deployment.ts";
 import { isCreation, readOwnStack, requireDeployable } from "./aws-stack.ts";
 import { changeIndexes, fixTable, type TableDeps } from "./aws-table.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -53,7 +53,7 @@ export async function importLedger(
   await cdkImport(tools, name, { [id]: { TableName: ledgerTable } });
 
   tools.print("4 of 4: the functions use it as the stack's own …");
-  await keepSettings(name, { ledgerTable: undefined }, settingsFile);
+  await storeSettings(name, { ledgerTable: undefined }, settingsFile);
   await cdkDeploy(tools, name, {});
   tools.print(
     `${ledgerTable} belongs to ${stackName} now, and the settings have no ledgerTable any more: commit them. The former ` +

@@ -11,7 +11,7 @@ import {
 import { type SecretKind, secretTags } from "#infra/aws/secret-tags.ts";
 import { orSentence, regionOf } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
-import { keptHashKey, mayFollow } from "./hash-key.ts";
+import { hashKeyStays, mayFollow } from "./hash-key.ts";
 import { readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -109,7 +109,7 @@ function merged(
   const mayReplace =
     replaces === "if unused" ? !isSet("API_TOKENS", current["API_TOKENS"]) : replaces;
   if (typeof hashKey === "string" && given !== undefined && !mayReplace) {
-    if (!mayFollow(hashKey, given)) throw new DeployError(keptHashKey);
+    if (!mayFollow(hashKey, given)) throw new DeployError(hashKeyStays);
   }
   // An array, such as the entries of tokens, stays one inside the object, as a person would write it.
   const values = own

@@ -96,7 +96,7 @@ export function listFixes(target: Target, { queues, rules, jurisdiction }: Stand
 }
 
 /** Tells of queues that somebody has paused: that may be meant, so that no deployment resumes them. */
-export function tellPaused({ print }: Pick<Tools, "print">, { queues }: Standing): void {
+export function reportPaused({ print }: Pick<Tools, "print">, { queues }: Standing): void {
   for (const [name, { isPaused }] of queues) {
     if (!isPaused) continue;
     print(

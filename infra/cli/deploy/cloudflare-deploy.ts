@@ -1,12 +1,12 @@
 import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { checkService } from "./check-service.ts";
-import { listFixes, requireNoOthers, requireOwn, tellPaused } from "./cloudflare-compare.ts";
+import { listFixes, requireNoOthers, requireOwn, reportPaused } from "./cloudflare-compare.ts";
 import {
   creations,
   isLedgerEmpty,
   lookForResources,
   migration,
-  noteKeys,
+  recordKeys,
 } from "./cloudflare-resources.ts";
 import { checkSchema } from "./cloudflare-schema.ts";
 import { putSecrets, secretNamesOf } from "./cloudflare-secrets.ts";
@@ -107,7 +107,7 @@ export async function deployToCloudflare(
     api: publicUrlFor(plan, names.api, url),
   });
   await checkService(tools, url);
-  tellPaused(tools, current);
+  reportPaused(tools, current);
   tools.print(farewell(url));
 }
 
@@ -133,7 +133,7 @@ async function putAbsentSecrets(
   const eventsKey = hasEventsKey(names) ? {} : { EVENTS_KEY: createHashKey() };
   const made = hasTokens(names) ? undefined : firstToken(tools);
   const [key] = Object.values(hashKey);
-  if (key !== undefined) await noteKeys(tools, target, key.HASH_KEY);
+  if (key !== undefined) await recordKeys(tools, target, key.HASH_KEY);
   await putSecrets(tools, target, {
     dialer: { ...Object.fromEntries(absent), ...hashKey.dialer, ...eventsKey },
     api: {

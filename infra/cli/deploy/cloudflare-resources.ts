@@ -160,7 +160,7 @@ const listSchema = z.object({ keys: z.array(z.string()) });
  * Notes in the ledger which keys are in use, by their names. Cloudflare shows no secret, and of two rotations the second
  * must not end the first one's key.
  */
-export async function noteKeys(tools: Tools, target: Target, hashKey: string): Promise<void> {
+export async function recordKeys(tools: Tools, target: Target, hashKey: string): Promise<void> {
   const value = JSON.stringify({ keys: listKeys(parseHashKeys(hashKey)).map(nameOfKey) });
   const sql = `INSERT INTO documents (kind, key, version, expires_at, value)
     VALUES ('deployment', 'keys', '${randomUUID()}', NULL, '${value}')

@@ -2,7 +2,7 @@ import * as z from "#shared/lib/zod.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { withSecretsLease } from "./cloudflare-lease.ts";
 import type { Target } from "./cloudflare-target.ts";
-import { noteKeys, readKeyNames } from "./cloudflare-resources.ts";
+import { recordKeys, readKeyNames } from "./cloudflare-resources.ts";
 import { type FunctionName, readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -64,7 +64,7 @@ export function createCloudflareSecretStore(tools: Tools, target: Target): Secre
     async set(values) {
       const { HASH_KEY } = values;
       // Before it is set: the next rotation reports it to whoever was cut off.
-      if (HASH_KEY !== undefined) await noteKeys(tools, target, HASH_KEY);
+      if (HASH_KEY !== undefined) await recordKeys(tools, target, HASH_KEY);
       await putSecrets(tools, target, byReader(Object.entries(values)));
     },
     keyNames: () => readKeyNames(tools, target),

@@ -45,7 +45,7 @@ export function mayFollow(current: string, next: string): boolean {
   return then === now || then.endsWith(` ${now}`);
 }
 
-export const keptHashKey =
+export const hashKeyStays =
   "Another HASH_KEY is set, and numbers are known by their hashes under it. To bring in a new one beside it: npm run " +
   "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to end the former of two keys: add --replace.";
 

@@ -6,7 +6,7 @@ import { checkEventsKey, isEventsKey } from "#shared/settings/events-keys.ts";
 import { isEmptyList } from "#shared/settings/settings.ts";
 import { createToken, parseTokens } from "#shared/settings/tokens.ts";
 import * as z from "#shared/lib/zod.ts";
-import { checkHashKey, keptHashKey, mayFollow } from "./hash-key.ts";
+import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 
@@ -51,7 +51,7 @@ export async function setSecret(
   const names = await namesOf(store);
   if (name === "HASH_KEY" && names.includes(name) && !replaces) {
     const current = (await store.read?.(name)) ?? "";
-    if (!mayFollow(current, value)) throw new DeployError(keptHashKey);
+    if (!mayFollow(current, value)) throw new DeployError(hashKeyStays);
   }
   await store.set({ [name]: value }, { replaces });
 }

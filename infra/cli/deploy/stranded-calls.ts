@@ -34,8 +34,8 @@ export async function waitingOnCloudflare(
   tools: Tools,
   { database }: Target,
 ): Promise<WaitingBacklog[]> {
-  const words = ["d1", "execute", database, "--remote", "--json", "--command", waitingQuery];
-  const said = await wranglerUnless(/no such table/, tools, words);
+  const texts = ["d1", "execute", database, "--remote", "--json", "--command", waitingQuery];
+  const said = await wranglerUnless(/no such table/, tools, texts);
   if (said === undefined) return [];
   const answer = parseJson(answerSchema, said);
   if (answer === undefined) throw new DeployError(`wrangler d1 execute said:\n${said}`);

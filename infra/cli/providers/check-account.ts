@@ -42,7 +42,7 @@ export async function checkAccount(
   const claim = { id: call.id, claim: "check" };
   const callbackUrl = callbacks && callbackAddressAlong(route, claim, callbacks);
   const outcome = await provider.dial(
-    { call, attempt: 1, timeoutSeconds, ring: (own) => own, callbackUrl },
+    { call, attempt: 1, timeoutSeconds, guarded: (own) => own, callbackUrl },
     route,
   );
   print(`Outcome: ${nameOf(outcome)}`);

@@ -12,7 +12,7 @@ interface Meaning {
 export const hasRole = false;
 
 /** Fields of every route, which say nothing of the provider's own. */
-const common = new Set(["account", "type", "callingHours", "maxCalls"]);
+const common = new Set(["account", "provider", "callingHours", "maxCalls"]);
 
 /** Describes the outcome of a request along a route. */
 export function meaningOf(outcome: DialOutcome, route: Route): Meaning {

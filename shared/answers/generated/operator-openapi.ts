@@ -1110,7 +1110,7 @@ export interface components {
             state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
             reason: string;
             agent_id: string;
-            provider: string | null;
+            account: string | null;
             request_id: string;
             client: string;
             number_tail: string;
@@ -1178,7 +1178,7 @@ export interface components {
             state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
             reason: string;
             agent_id: string;
-            provider: string | null;
+            account: string | null;
             request_id: string;
             client: string;
             number_tail: string;
@@ -1216,7 +1216,7 @@ export interface components {
             redialed_as: string | null;
             can_be_revealed: boolean;
             /** @description Kind of the account's provider, such as `twilio` */
-            provider_type: string | null;
+            provider: string | null;
             /** @description When it was last dialed or about to be */
             claimed_at: string | null;
             /** @description Since when its outcome is unknown, or until it was decided */
@@ -1246,7 +1246,7 @@ export interface components {
             state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
             reason: string;
             agent_id: string;
-            provider: string | null;
+            account: string | null;
             request_id: string;
             client: string;
             number_tail: string;
@@ -1415,13 +1415,13 @@ export interface components {
                 is_exact: boolean;
             }[] | null;
         };
-        PlanInWords: {
+        PlanTexts: {
             agents: {
                 /** @description `*` means every agent that the plan does not name */
                 agent_id: string;
                 /** @description The account's name in the plan */
                 account: string;
-                type: string;
+                provider: string;
                 /** @description In words */
                 hours: string;
                 /** @description The caps that its hours bring, in words */
@@ -1436,7 +1436,7 @@ export interface components {
                 account: string;
                 /** @description Its own name, such as that of a webhook's host */
                 name: string;
-                type: string;
+                provider: string;
                 /** @description In words */
                 pace: string;
                 timeout_seconds: number;
@@ -2066,7 +2066,7 @@ export interface operations {
                 /** @description `Call-Campaign` of the request */
                 campaign?: string;
                 agent_id?: string;
-                provider?: string;
+                account?: string;
                 reason?: string;
                 provider_call_id?: string;
                 /** @description Accepted then or later */
@@ -2133,7 +2133,7 @@ export interface operations {
                     /** @description `Call-Campaign` of the request */
                     campaign?: string;
                     agent_id?: string;
-                    provider?: string;
+                    account?: string;
                     reason?: string;
                     provider_call_id?: string;
                     /**
@@ -2448,7 +2448,7 @@ export interface operations {
                         /** @description `Call-Campaign` of the request */
                         campaign?: string;
                         agent_id?: string;
-                        provider?: string;
+                        account?: string;
                         reason?: string;
                         provider_call_id?: string;
                         /**
@@ -3065,7 +3065,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanInWords"];
+                    "application/json": components["schemas"]["PlanTexts"];
                 };
             };
             401: components["responses"]["Unauthorized"];

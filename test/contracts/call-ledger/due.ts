@@ -169,22 +169,39 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     it("gives the rows with events of clients' own receivers apart from both", async () => {
       const list = "own:crm é 中/main";
       const told = { deliverTo: "events:crm", deliverAt: suiteNow };
-      const late = aRowIn("PLACED", { ...told, ownTo: list, ownAt: suiteNow - 1 });
-      const early = aRowIn("PLACED", { ownTo: list, ownAt: suiteNow - 2 });
-      const other = aRowIn("PLACED", { ownTo: "own:crm é 中/", ownAt: suiteNow });
-      await write(late, early, other, aRowIn("PLACED", { ownTo: list, ownAt: suiteNow + 1 }));
+      const late = aRowIn("PLACED", {
+        ...told,
+        clientReceiverTo: list,
+        clientReceiverAt: suiteNow - 1,
+      });
+      const early = aRowIn("PLACED", { clientReceiverTo: list, clientReceiverAt: suiteNow - 2 });
+      const other = aRowIn("PLACED", {
+        clientReceiverTo: "own:crm é 中/",
+        clientReceiverAt: suiteNow,
+      });
+      await write(
+        late,
+        early,
+        other,
+        aRowIn("PLACED", { clientReceiverTo: list, clientReceiverAt: suiteNow + 1 }),
+      );
       const ownOf = async (key: string, after?: DuePosition) => {
         const backlogs = [{ key, after }];
-        return (await ledger.due({ of: "own-events", backlogs, until: suiteNow, each: 9 }))[0];
+        return (
+          await ledger.due({ of: "client-receiver-events", backlogs, until: suiteNow, each: 9 })
+        )[0];
       };
-      const placed = ({ id, ownAt = 0 }: CallRow) => ({ id, dueAt: ownAt });
+      const placed = ({ id, clientReceiverAt = 0 }: CallRow) => ({ id, dueAt: clientReceiverAt });
       expect(await ownOf(list)).toEqual([placed(early), placed(late)]);
       expect(await ownOf(list, placed(early))).toEqual([placed(late)]);
       expect(await ownOf("own:crm é 中/")).toEqual([placed(other)]);
       expect(await readRow(ledger, late.id)).toEqual(late);
-      const { ownTo: _, ownAt: __, ...rest } = changed(late, {});
+      const { clientReceiverTo: _, clientReceiverAt: __, ...rest } = changed(late, {});
       await ledger.write([
-        { next: { ...rest, ownTo: undefined, ownAt: undefined }, seen: late.version },
+        {
+          next: { ...rest, clientReceiverTo: undefined, clientReceiverAt: undefined },
+          seen: late.version,
+        },
       ]);
       expect(await ownOf(list)).toEqual([placed(early)]);
       const backlogs = [{ key: "events:crm" }];

@@ -1,5 +1,6 @@
 import { unreadable } from "#shared/ports/unreadable.ts";
 import { readRow } from "#test/support/reads.ts";
+import { toAccountName } from "#shared/calls/ids.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
@@ -43,7 +44,11 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
         ancestors: [aRow().id],
         tries: { number: 2, budget: 3, until: suiteNow + 1000, dialedAt: [suiteNow - 9000] },
         next: { id: aRow().id, dueAt: suiteNow + 500 },
-        route: { type: "webhook", account: "main", url: "https://example.com/dial" },
+        route: {
+          provider: "webhook",
+          account: toAccountName("main"),
+          url: "https://example.com/dial",
+        },
         providerCallId: "CA123",
         redialedAs: aRow().id,
         history: [

@@ -12,11 +12,11 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       documents = await create(() => now);
     });
     const hour = 3_600_000;
-    const failures = { kind: "failures", key: "account main" } as const;
-    const read = async () => (await documents.read([failures])).get("failures", failures.key);
+    const failures = { kind: "counters", key: "account main" } as const;
+    const read = async () => (await documents.read([failures])).get("counters", failures.key);
 
     it("adds to the counters of many documents at once, each its own", async () => {
-      const keyOf = (n: number) => ({ kind: "failures", key: `account ${n}` }) as const;
+      const keyOf = (n: number) => ({ kind: "counters", key: `account ${n}` }) as const;
       const additions = Array.from({ length: 150 }, (_, n) => ({
         ...keyOf(n),
         counters: { answered: n, [`of ${n}`]: 1 },
@@ -26,14 +26,14 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       await documents.addAll(additions);
       await documents.addAll([]);
       const all = await documents.read(additions);
-      expect(all.get("failures", "account 7")?.value).toEqual({ answered: 8, "of 7": 1 });
-      expect(all.get("failures", "account 149")).toMatchObject({
+      expect(all.get("counters", "account 7")?.value).toEqual({ answered: 8, "of 7": 1 });
+      expect(all.get("counters", "account 149")).toMatchObject({
         value: { answered: 149, "of 149": 1 },
         expiresAt: now + hour,
       });
       now += hour;
       await documents.addAll([{ ...keyOf(9), counters: { answered: 1 }, expiresAt: now + hour }]);
-      expect((await documents.read([keyOf(9)])).get("failures", "account 9")?.value).toEqual({
+      expect((await documents.read([keyOf(9)])).get("counters", "account 9")?.value).toEqual({
         answered: 1,
       });
     });
@@ -97,7 +97,7 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       await documents.add(failures, { unreachableInRow: 1 }, now + hour);
       versions.push((await read())?.version);
       expect(new Set(versions).size).toBe(2);
-      const reset = aDocument("failures", failures.key, { unreachableInRow: 0 }, now + hour);
+      const reset = aDocument("counters", failures.key, { unreachableInRow: 0 }, now + hour);
       expect(await documents.write([{ next: reset, seen: seen?.version ?? "" }])).toEqual([false]);
       const current = (await read())?.version ?? "";
       expect(await documents.write([{ next: reset, seen: current }])).toEqual([true]);

@@ -75,7 +75,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
         aPause(key, at),
         aDocument("do-not-call", key, { at }),
         aDocument("cancellation", key, cancelledAt(at), suiteNow + 9),
-        aDocument("failures", key, { unreachableInRow: at }, suiteNow + 9),
+        aDocument("counters", key, { unreachableInRow: at }, suiteNow + 9),
       ]);
       expect(new Set(await documents.write(anew(...written)))).toEqual(new Set([true]));
       const found = await documents.read(written);

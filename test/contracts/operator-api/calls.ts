@@ -7,7 +7,7 @@ import type { OperatorApiBench } from "./setup.ts";
 export function itShowsCalls(api: OperatorApiBench): void {
   const { ask, callIn } = api;
 
-  it("lists calls by state, agent, provider, reason, request and time, masked, page by page", async () => {
+  it("lists calls by state, agent, account, reason, request and time, masked, page by page", async () => {
     const { agent, requestId } = api;
     const reviewed: Call[] = [];
     for (let n = 0; n < 3; n++) reviewed.push(await callIn("NEEDS_REVIEW"));
@@ -26,7 +26,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
       state: "NEEDS_REVIEW",
       reason: "r",
       agent_id: agent,
-      provider: "webhook",
+      account: "webhook",
       request_id: requestId,
       number_tail: "23",
       attempt: 1,
@@ -36,7 +36,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
     expect(await count(`request_id=${requestId}`)).toBe(4);
     expect(await count(`request_id=${requestId}&state=REJECTED`)).toBe(1);
     expect(await count(`request_id=${requestId}&reason=other`)).toBe(0);
-    expect(await count(`request_id=${requestId}&provider=webhook&reason=r`)).toBe(4);
+    expect(await count(`request_id=${requestId}&account=webhook&reason=r`)).toBe(4);
     const soon = new Date(Date.now() + 60_000).toISOString();
     expect(await count(`request_id=${requestId}&from=${soon}`)).toBe(0);
     expect(await count(`request_id=${requestId}&until=${soon}`)).toBe(4);
@@ -118,7 +118,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
     };
     expect(await filtered({ agent_id: agent, state: "EXPIRED" })).toEqual([other.id]);
     expect(await filtered({ request_id: requestId, state: "NEEDS_REVIEW" })).toEqual([call.id]);
-    expect(await filtered({ agent_id: agent, provider: "vapi" })).toEqual([]);
+    expect(await filtered({ agent_id: agent, account: "vapi" })).toEqual([]);
   });
 
   it("shows one call with its history", async () => {

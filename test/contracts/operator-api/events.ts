@@ -158,7 +158,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
     const key = "receiver:told-ends";
     const at = Date.now();
     await putDocument("breaker", key, breakerOf(at));
-    await putDocument("failures", key, { inRow: 10 });
+    await putDocument("counters", key, { inRow: 10 });
     const { body } = await ask("/pauses");
     expect(body.breakers).toContainEqual({
       key,
@@ -175,7 +175,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
     expect((await ask("/events?receiver=told-ends")).body.receivers).toMatchObject([
       { breaker: null },
     ]);
-    expect(await api.documentOf("failures", key)).toBeUndefined();
+    expect(await api.documentOf("counters", key)).toBeUndefined();
   });
 }
 

@@ -77,7 +77,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
     };
     await putDocument("breaker", key, value);
     await putDocument("breaker", `${key}_closed`, { ...value, state: "closed" });
-    await putDocument("failures", `${key} refusals`, { http_404: 20, "in US": 20 });
+    await putDocument("counters", `${key} refusals`, { http_404: 20, "in US": 20 });
     const { body } = await ask("/pauses");
     expect(body.breakers).toContainEqual({
       key,
@@ -95,7 +95,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
     expect(body.breakers.map((one) => one.key)).not.toContain(`${key}_closed`);
     expect((await ask("/resume", { breaker: key })).body).toEqual({ breaker: key });
     expect(await documentOf("breaker", key)).toBeUndefined();
-    expect(await documentOf("failures", `${key} refusals`)).toBeUndefined();
+    expect(await documentOf("counters", `${key} refusals`)).toBeUndefined();
     expect((await ask("/pauses")).body.breakers.map((one) => one.key)).not.toContain(key);
     expect((await ask("/resume", { breaker: `${key}_none` })).status).toBe(404);
     expect((await ask("/resume", {})).status).toBe(422);

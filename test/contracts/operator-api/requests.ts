@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import type { PlanInWords } from "#functions/operator/plan.ts";
+import type { PlanTexts } from "#functions/operator/plan.ts";
 import type { Requests, RequestDetail } from "#functions/operator/requests.ts";
 import type { Why } from "#functions/operator/why.ts";
 import type { CallsPage } from "#functions/operator/calls.ts";
@@ -137,11 +137,11 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
       ...beat,
       accounts: { "webhook:http://127.0.0.1:9": webhook },
     });
-    const plan = await asked<PlanInWords>("/plan");
+    const plan = await asked<PlanTexts>("/plan");
     expect(plan.agents.map(({ agent_id }) => agent_id)).toEqual(["agent_sales", "agent_support"]);
     expect(plan.agents[0]).toMatchObject({
       account: "webhook",
-      type: "webhook",
+      provider: "webhook",
       hours: "at any time",
       calls: null,
     });

@@ -2,9 +2,9 @@ import { listDocuments } from "#test/support/reads.ts";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { clientRoutes } from "#functions/api/requests/routes.ts";
-import { receiverKeysOf } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { receiverKeysOf } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { createSignatureHeaders } from "#shared/lib/standard-webhooks.ts";
-import { ownReceiverName } from "#shared/ports/receiver-kinds.ts";
+import { clientReceiverName } from "#shared/ports/receiver-kinds.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { apiEnvironment } from "#test/support/environment.ts";
@@ -193,7 +193,7 @@ export function itManagesReceivers(api: RequestsApiBench): void {
       await put("main");
       const { status, body } = await ask("POST", "/main/test");
       expect(status).toBe(202);
-      const receiver = ownReceiverName({ client: "crm", name: "main" });
+      const receiver = clientReceiverName({ client: "crm", name: "main" });
       expect(await api.queuedEvents(1)).toMatchObject([
         { kind: "test-event", receiver, id: body.event_id },
       ]);
@@ -219,7 +219,7 @@ export function itManagesReceivers(api: RequestsApiBench): void {
       const at = Date.now();
       const key = {
         kind: "deliveries",
-        key: ownReceiverName({ client: "crm", name: "main" }),
+        key: clientReceiverName({ client: "crm", name: "main" }),
       } as const;
       const common = { at, type: "call.ended", try: 1, ms: 12.4 };
       const tries = [

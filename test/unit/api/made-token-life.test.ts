@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { noteEpoch } from "#functions/dialer/runtime/epoch.ts";
+import { rememberEpoch } from "#functions/dialer/runtime/epoch.ts";
 import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { Documents } from "#shared/ports/documents.ts";
@@ -123,7 +123,7 @@ function createLife() {
       if (backup === undefined || isRestored) return;
       texts.clear();
       for (const [name, text] of backup.texts) texts.set(name, JSON.parse(text));
-      noteEpoch(0, bench.deps);
+      rememberEpoch(0, bench.deps);
       isRestored = true;
       confirmAt = backup.at;
     },

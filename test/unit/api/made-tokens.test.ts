@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createApp } from "#functions/api/app.ts";
 import type { UncheckedApiDeps } from "#functions/api/http/context.ts";
-import { isTokenValid, type KeptClient, type KeptToken } from "#shared/policy/kept-tokens.ts";
+import { isTokenValid, type StoredClient, type StoredToken } from "#shared/policy/stored-tokens.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createTokenMaker } from "#shared/settings/made-token.ts";
@@ -43,7 +43,7 @@ async function createBench(environment: Record<string, string | undefined> = api
   const api = createTestApi({ environment, documents: counted, epochStore, now: clock });
   const maker = createTokenMaker(parseHashKeys(environment["HASH_KEY"] ?? ""));
   const made = maker.make();
-  const client: KeptClient = {
+  const client: StoredClient = {
     agents: ["*"],
     quota: null,
     generation: "first",
@@ -52,7 +52,7 @@ async function createBench(environment: Record<string, string | undefined> = api
     by: "operator",
     isRemoved: false,
   };
-  const token: KeptToken = {
+  const token: StoredToken = {
     client: "store",
     generation: "first",
     sha256: made.sha256,
@@ -67,7 +67,7 @@ async function createBench(environment: Record<string, string | undefined> = api
     endedBy: null,
     usedAt: startAt,
   };
-  async function put(value: Partial<KeptToken>, of: Partial<KeptClient> = {}) {
+  async function put(value: Partial<StoredToken>, of: Partial<StoredClient> = {}) {
     for (const [kind, key, one] of [
       ["client", "store", { ...client, ...of }],
       ["token", made.id, { ...token, ...value }],
@@ -157,7 +157,7 @@ describe("a token that operators made", () => {
   });
 
   it("is answered 401 within a minute of its end, of its client's removal, and after its last time", async () => {
-    const changes: [Partial<KeptToken>, Partial<KeptClient>][] = [
+    const changes: [Partial<StoredToken>, Partial<StoredClient>][] = [
       [{ endedAt: startAt }, {}],
       [{}, { isRemoved: true }],
       [{}, { generation: "second" }],

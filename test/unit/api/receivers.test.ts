@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formerSecretMs } from "#shared/dial-plan/own-receiver-secrets.ts";
+import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
 

@@ -88,8 +88,8 @@ describe("npm run calls -- pauses", () => {
     const { account, backlog } = breakersOf("agent_sales");
     const other = backlog.replace("agent_sales", "agent_support");
     for (const key of [account, backlog, other]) await open(key);
-    await put("failures", account, { answered: 1, unreachable: 7, inRow: 5 });
-    await put("failures", `${backlog} refusals`, { http_404: 20, "in US": 20 });
+    await put("counters", account, { answered: 1, unreachable: 7, inRow: 5 });
+    await put("counters", `${backlog} refusals`, { http_404: 20, "in US": 20 });
     const table = await calls("pauses");
     expect(table).toMatch(/breaker account:\S+ .* 7 unanswered, 5 in a row /);
     expect(table).toMatch(/breaker backlog:\S+agent_sales\S+ .* 20 http_404 of US/);

@@ -210,7 +210,7 @@ describe("npm run calls", () => {
     const next = { ...key, version: randomVersion(), value, expiresAt: null };
     await bench.documents.write([{ next, seen: null }]);
     expect((await bench.calls("pauses")).out).toMatch(/breaker account:vapi .* answers http_401/);
-    const counted = { kind: "failures", key: "account:vapi" } as const;
+    const counted = { kind: "counters", key: "account:vapi" } as const;
     await bench.documents.add(counted, { unreachable: 7, inRow: 5 }, Date.now() + 60_000);
     expect((await bench.calls("pauses")).out).toContain("7 unanswered, 5 in a row");
     const json: object = JSON.parse((await bench.calls("pauses --json")).out);

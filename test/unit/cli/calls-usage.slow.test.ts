@@ -261,7 +261,7 @@ it("reads as much of the audit log as was asked for", async () => {
 
 describe("a table", () => {
   const id = "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000";
-  const columns = ["id", "state", "reason", "result", "agent_id", "due_at", "provider"];
+  const columns = ["id", "state", "reason", "result", "agent_id", "due_at", "account"];
   const row = {
     id,
     state: "NEEDS_REVIEW",
@@ -275,7 +275,7 @@ describe("a table", () => {
     const { text: drawn, leftOut } = tableOf([row], { columns, width: 80 });
     expect(widthOf(drawn)).toBeLessThanOrEqual(80);
     expect(drawn).toContain(id);
-    expect(leftOut).toEqual(["due_at", "provider"]);
+    expect(leftOut).toEqual(["due_at", "account"]);
   });
 
   it("leaves out a time rather than breaking it", () => {

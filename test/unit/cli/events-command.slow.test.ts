@@ -247,7 +247,7 @@ describe("npm run events -- test", () => {
   it("takes the plan that a service takes on this machine, or in the cloud", async () => {
     const typesAt = async (OUTBOUND_CALLS_URL: string) => {
       const { agents } = await readPlan(undefined, { OUTBOUND_CALLS_URL });
-      return Object.values(agents).map(({ type }) => type);
+      return Object.values(agents).map(({ provider }) => provider);
     };
     expect(await typesAt("http://127.0.0.1:8787")).toEqual(["simulator"]);
     expect(await typesAt("https://calls.example.com")).toEqual(["webhook"]);

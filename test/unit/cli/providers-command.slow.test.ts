@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { run } from "#infra/cli/providers.ts";
 import { standInTypes } from "#infra/stand-ins/index.ts";
 import { callbackAddress } from "#shared/settings/callback-url.ts";
-import { typeNames } from "#shared/calls/provider-types.ts";
+import { plannedTypes } from "#shared/calls/provider-types.ts";
 import { startTestStandIn } from "#test/support/test-adapter.ts";
 import { environmentOf, imitationOf, routeFields } from "#test/support/stand-ins.ts";
 
@@ -62,7 +62,7 @@ async function createBench(
   return { standIn, environment, providers, asked, pauses };
 }
 
-const types = typeNames.filter((type) => standInTypes.has(type) && type in routeFields);
+const types = plannedTypes.filter((type) => standInTypes.has(type) && type in routeFields);
 
 describe("npm run providers -- check", () => {
   it.each(types)("makes one call through an account of %s, and finds it", async (type) => {

@@ -20,12 +20,12 @@ const remade = (of: string, to: string) => [
   "DROP TABLE calls",
   `CREATE TABLE calls (
     id TEXT PRIMARY KEY, version TEXT NOT NULL, number_hash BLOB NOT NULL, client TEXT, campaign TEXT, agent_id TEXT,
-    state TEXT NOT NULL, backlog TEXT, due_at INTEGER, deliver_to TEXT, deliver_at INTEGER, own_to TEXT,
-    own_at INTEGER, accepted_at INTEGER NOT NULL, row BLOB NOT NULL, context BLOB
+    state TEXT NOT NULL, backlog TEXT, due_at INTEGER, deliver_to TEXT, deliver_at INTEGER, client_receiver_to TEXT,
+    client_receiver_at INTEGER, accepted_at INTEGER NOT NULL, row BLOB NOT NULL, context BLOB
   ) WITHOUT ROWID`.replace(of, to),
   "CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL",
   "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL",
-  "CREATE INDEX calls_own_events ON calls (own_to, own_at, id) WHERE own_to IS NOT NULL",
+  "CREATE INDEX calls_client_receiver_events ON calls (client_receiver_to, client_receiver_at, id) WHERE client_receiver_to IS NOT NULL",
   'CREATE INDEX "calls_number"  ON calls (number_hash,id) -- as before',
   ...["client", "campaign", "agent"].map((name) => {
     const column = name === "agent" ? "agent_id" : name;

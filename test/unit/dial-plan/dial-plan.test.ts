@@ -58,7 +58,7 @@ describe("the dial plan", () => {
     });
     const local: unknown = JSON.parse(await readFile("infra/local/dial-plan.json", "utf8"));
     expect(parseDialPlan(local, { ALLOW_SIMULATOR: "true" })).toMatchObject({
-      agents: { "*": { account: "simulator", type: "simulator" } },
+      agents: { "*": { account: "simulator", provider: "simulator" } },
       callingHours: { default: "always" },
     });
     expect(() => parseDialPlan(local, {})).toThrow(/simulator/);
@@ -287,7 +287,7 @@ describe("the dial plan", () => {
       providers: { "hook-eu": { type: "webhook", timeoutSeconds: 5 } },
     });
     const [all, eu] = [findAgentRoute("x", accounts), findAgentRoute("eu", accounts)];
-    expect(eu).toEqual({ account: "hook-eu", type: "webhook", url });
+    expect(eu).toEqual({ account: "hook-eu", provider: "webhook", url });
     expect(missingSecrets(accounts, {})).toEqual(["WEBHOOK_SECRET", "HOOK_EU_SECRET"]);
     expect(
       [all, eu].map((route) => route && createRouteTable(accounts).account(route).timeoutSeconds),

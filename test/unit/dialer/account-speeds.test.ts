@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAccountNotes } from "#functions/dialer/dispatch/account-notes.ts";
+import { createAccountRecords } from "#functions/dialer/dispatch/account-records.ts";
 import { createAccountSpeeds } from "#functions/dialer/dispatch/account-speeds.ts";
 import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
 import type { Speed } from "#shared/policy/account-speed.ts";
@@ -12,7 +12,7 @@ describe("the speeds that a dispatcher measures", () => {
     for (let at = 0; at <= 120_000; at += 2_000) {
       speed = speeds.after("one", speed, { completed: 4, at, isTroubled: false });
       kept.push(speed);
-      speeds.noteLimited("one");
+      speeds.recordLimited("one");
     }
     expect(speed && (speed.calls * 1000) / speed.ms).toBeCloseTo(2);
     const troubled = speeds.after("one", speed, { completed: 0, at: 122_000, isTroubled: true });
@@ -29,7 +29,7 @@ describe("the speeds that a dispatcher measures", () => {
   });
 
   it("say nothing of an account whose calls wait for a rule", () => {
-    const notes = createAccountNotes({});
+    const notes = createAccountRecords({});
     const share = {
       allowance: 0,
       most: 1,
@@ -38,8 +38,8 @@ describe("the speeds that a dispatcher measures", () => {
     };
     const seen = { completed: 9, isTroubled: false, isLagging: false };
     const look = (at: number, isBySpeed: boolean) => {
-      notes.noteCompleted("one", { ...seen, at });
-      notes.noteShare("one", { ...share, why: "calls_per_day", isBySpeed });
+      notes.recordCompleted("one", { ...seen, at });
+      notes.recordShare("one", { ...share, why: "calls_per_day", isBySpeed });
     };
     const speedOf = () => notes.toDocument(createInFlight(), new Set())["one"]?.speed;
     for (let at = 0; at <= 8_000; at += 2_000) look(at, false);

@@ -21,7 +21,7 @@ async function createBench(count: number) {
   const calls = callsNow(bench, count);
   await sendEach(bench, ...calls);
   await bench.simulate(5, { firstSweepSeconds: 1000 });
-  bench.told = async () => ({ kind: "told", result: completed });
+  bench.told = async () => ({ kind: "reported", result: completed });
   const rows = await Promise.all(calls.map((call) => rowOf(bench, call)));
   const signed = { body: "{}", headers: {}, receivedAt: bench.now() };
   const callback = ({ id, claims }: CallRow, account = "webhook") => ({
@@ -70,7 +70,7 @@ describe("the events of one delivery", () => {
     };
     bench.told = async (_, route) => {
       if (route.account === "slow") await bench.sleep(20_000);
-      return { kind: "told", result: completed };
+      return { kind: "reported", result: completed };
     };
     await eventsQueue.sendMany([callback(one), callback(busy, "slow")]);
     const beganAt = bench.now();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAccountNotes } from "#functions/dialer/dispatch/account-notes.ts";
+import { createAccountRecords } from "#functions/dialer/dispatch/account-records.ts";
 import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -91,11 +91,11 @@ describe("rows that were handed out", () => {
 describe("the reason for which an account stands still", () => {
   it("is a pause as long as it lasts", () => {
     const entry = { client: "", agents: {}, completed: [], allowance: 0, why: null, sent: [] };
-    const notes = createAccountNotes({ [account]: entry });
+    const notes = createAccountRecords({ [account]: entry });
     const why = () => notes.toDocument(createInFlight(), new Set())[account]?.why;
-    notes.beginLook(new Set([account]));
+    notes.beginTick(new Set([account]));
     expect(why()).toBe("paused");
-    notes.beginLook(new Set());
+    notes.beginTick(new Set());
     expect(why()).toBeNull();
   });
 });

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import { answerBreaker, openBreaker as open } from "#functions/dialer/breakers/circuit-breaker.ts";
 import { recordOutcome } from "#functions/dialer/breakers/record-outcome.ts";
@@ -68,17 +69,17 @@ describe("the counts of failures", () => {
 
   it("are not ended by a success that was sent before they began", async () => {
     const bench = createBench();
-    const key = { kind: "failures", key: account } as const;
+    const key = { kind: "counters", key: account } as const;
     const current = { since: bench.now(), inRow: 9, of_shop: 9 };
     await putDocument(bench, key, current);
     const read = await bench.deps.documents.read([key]);
-    const route = { type: "vapi", account: "vapi" } as const;
+    const route = { provider: "vapi", account: toAccountName("vapi") } as const;
     const of = { numberHash: "hash", country: "US" };
     const call = { client: "crm", agentId: "agent_sales", route, account: route.account, ...of };
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() - 1 }, read }, bench.deps);
-    expect((await documentOf(bench, "failures", account))?.value).toEqual(current);
+    expect((await documentOf(bench, "counters", account))?.value).toEqual(current);
     await recordOutcome(placed, { call: { ...call, sentAt: bench.now() + 1 }, read }, bench.deps);
-    expect((await documentOf(bench, "failures", account))?.value).toEqual({});
+    expect((await documentOf(bench, "counters", account))?.value).toEqual({});
   });
 });
 

@@ -230,7 +230,7 @@ describe("an account's open breaker", () => {
   it("leaves other accounts alone", async () => {
     const bench = createBench();
     await openByUnreachable(bench);
-    bench.answer = async (_, route) => (route.type === "webhook" ? placed : unreachable);
+    bench.answer = async (_, route) => (route.provider === "webhook" ? placed : unreachable);
     const others = await putDue(bench, 30, { agent_id: "hook" });
     await bench.simulate(30);
     expect(await statesOf(bench, others)).toEqual(allIn(others, "PLACED"));

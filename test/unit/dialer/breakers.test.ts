@@ -117,7 +117,7 @@ describe("unreachable", () => {
     await bench.sweep();
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "UNKNOWN"));
     expect(opened(bench)).toEqual([]);
-    expect(await documentOf(bench, "failures", own)).toBeUndefined();
+    expect(await documentOf(bench, "counters", own)).toBeUndefined();
   });
 
   it("that cannot be counted costs no outcome", async () => {

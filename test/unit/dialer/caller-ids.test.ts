@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
@@ -26,8 +27,8 @@ import { callerIdsKeyOf, isPoolResting, withCallerId } from "#shared/rules/calle
 
 const pool = ["+12125550190", "+13035550190", "+442079460190"] as const;
 const route = (callerIds: readonly string[], more: object = {}): Route => ({
-  type: "twilio",
-  account: "twilio",
+  provider: "twilio",
+  account: toAccountName("twilio"),
   callerIds,
   ...more,
 });
@@ -70,7 +71,7 @@ describe("a pool of calling numbers", () => {
 
   it("leaves a route without the pool, as rows have it", () => {
     const found = withCallerId(route(pool), "+12125550123", { documents: documentsOf({}), now: 0 });
-    expect(found).toEqual({ type: "twilio", account: "twilio", from: pool[0] });
+    expect(found).toEqual({ provider: "twilio", account: "twilio", from: pool[0] });
   });
 
   it("spreads callees over all numbers, and moves only those of a number that comes, leaves or rests", () => {
@@ -106,7 +107,7 @@ describe("a pool of calling numbers", () => {
     const ended = (status: CallResult["status"], claimedAt: number, from: string = pool[0]) => ({
       agentId: "a",
       claimedAt,
-      route: { type: "twilio", account: "twilio", from },
+      route: { provider: "twilio" as const, account: toAccountName("twilio"), from },
       result: { ...nothing, status },
     });
     const nine = Array.from({ length: 9 }, () => ended("blocked", 10));
@@ -198,7 +199,7 @@ describe("calls of an agent with a pool", () => {
     await bench.deliver();
     expect(callersIn(bench)).toEqual([pool[0], pool[1]]);
     expect((await rowOf(bench, call)).route).toEqual({
-      type: "twilio",
+      provider: "twilio",
       account: "twilio",
       from: pool[0],
       answerUrl,

@@ -42,7 +42,7 @@ function createBench(
   const options = { environment, fetch: connect, now: bench.now, print: () => undefined };
   bench.answer = (call, along, attempt, timeoutSeconds) =>
     createProviders(options, [along])(along).dial(
-      { call, attempt, timeoutSeconds, ring: (own) => own },
+      { call, attempt, timeoutSeconds, guarded: (own) => own },
       along,
     );
   return { bench, tokens };

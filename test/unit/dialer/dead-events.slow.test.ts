@@ -1,5 +1,5 @@
+import { handleStoredLetters } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { handleStoredLetters } from "#functions/dialer/consume/handle-stored-letters.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { isOnDoNotCallList, doNotCallKeysOf } from "#shared/policy/controls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -19,7 +19,7 @@ const number = "+12025550123";
 /** Creates a bench with a placed call, whose signed callback tells its end and an opt-out. */
 async function createBench(): Promise<{ bench: Bench; row: CallRow; callback: object }> {
   const bench = createDialerBench({ plan: { results: {} } });
-  bench.told = async () => ({ kind: "told", result: busy, optedOut: true });
+  bench.told = async () => ({ kind: "reported", result: busy, optedOut: true });
   const call = aCallNow(bench, { phone_number: number });
   await sendEach(bench, call);
   await bench.deliver();

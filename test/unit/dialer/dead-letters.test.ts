@@ -1,7 +1,7 @@
+import { handleStoredLetters } from "#test/support/entries.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
-import { handleStoredLetters } from "#functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "#functions/dialer/handlers.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import { toCallId } from "#shared/calls/ids.ts";
@@ -10,7 +10,7 @@ import { outcomeOf } from "#test/support/claims.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { aCall, aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { setReceivers } from "#test/support/own-receivers-bench.ts";
+import { setReceivers } from "#test/support/client-receivers-bench.ts";
 import {
   aCallNow,
   type Bench,
@@ -59,7 +59,7 @@ describe("a dead letter", () => {
     await setReceivers(bench, "crm", { main: { types: ["call.needs_review"], echo: ["lead"] } });
     const call = aCallNow(bench, { context: { lead: "L", name: "Ada" } });
     await settleDeadLetter(bench, [message(call)]);
-    expect((await rowOf(bench, call)).ownEcho).toEqual({ lead: "L" });
+    expect((await rowOf(bench, call)).clientReceiverEcho).toEqual({ lead: "L" });
   });
 
   it("of a call whose time is over ends EXPIRED, with its payload", async () => {

@@ -1,5 +1,5 @@
+import { dispatch } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
 import { restoreKey } from "#shared/policy/controls.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { countQueries } from "#test/support/count-queries.ts";

@@ -1,5 +1,5 @@
+import { dispatch } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -78,7 +78,7 @@ describe("expired documents", () => {
     const expiresAt = bench.now() + minuteMs;
     for (let start = 0; start < count; start += 5_000) {
       const some = Array.from({ length: 5_000 }, (_, n) => ({
-        kind: "failures" as const,
+        kind: "counters" as const,
         key: `k${start + n}`,
         version: "v",
         value: {},
@@ -88,7 +88,7 @@ describe("expired documents", () => {
     }
     bench.advance(hourMs);
     for (let minute = 0; minute < (isLong ? 20 : 4); minute++) await bench.minute();
-    const left = await bench.count("failures");
+    const left = await bench.count("counters");
     expect(left).toBe(0);
     const told = bench.eventsOf("sweep.measured").at(-1);
     expect(told?.oldest_expired_seconds).toBeLessThan(2 * 3_600);

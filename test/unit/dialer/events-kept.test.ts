@@ -1,8 +1,8 @@
+import { readyDeps } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { CallEvent } from "#shared/calls/call-event.ts";
 import { applyAction } from "#shared/calls/transitions.ts";
-import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import {
   createEventsBench,
@@ -35,7 +35,7 @@ async function place(bench: Bench): Promise<Call> {
 /** Writes a row through the ledger that the dialer uses. */
 async function write(bench: Bench, next: Awaited<ReturnType<typeof rowOf>>): Promise<void> {
   const seen = (await bench.row(next.id))?.version ?? null;
-  expect(await withPortLimits(bench.deps).ledger.write([{ next, seen }])).toEqual([true]);
+  expect(await readyDeps(bench.deps).ledger.write([{ next, seen }])).toEqual([true]);
 }
 
 /** Has events of these calls told by one message. */

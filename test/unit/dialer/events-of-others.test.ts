@@ -14,13 +14,13 @@ import { firstOf } from "#test/support/first-of.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const own = { crm: { url: "http://127.0.0.1:9/crm" } };
-const planWithOwn = { ...twilio, results: {}, ...toldTo({}, own) };
+const planWithClientReceiver = { ...twilio, results: {}, ...toldTo({}, own) };
 
 describe("a client that gets a receiver of its own", () => {
   it("is told there alone, though a message to the former one is under way", async () => {
     const bench = createEventsBench({ types: ["call.ended"] });
     const call = firstOf(await place(bench, 1));
-    bench.changePlan(planWithOwn);
+    bench.changePlan(planWithClientReceiver);
     bench.record = async () => completed;
     bench.advance(10 * minuteMs);
     await bench.sweep();
@@ -46,7 +46,7 @@ describe("a client that gets a receiver of its own", () => {
     bench.record = async () => completed;
     const call = firstOf(await place(bench, 1));
     await deliverFor(bench, 4);
-    bench.changePlan(planWithOwn);
+    bench.changePlan(planWithClientReceiver);
     const before = bench.posted.length;
     bench.receive = async () => ({ status: 204, text: "" });
     await deliverFor(bench, 60);

@@ -198,7 +198,7 @@ describe("telling an event", () => {
     // An answer to another event in between keeps the breaker closed.
     bench.receive = async () => failed;
     for (let minute = 0; minute < 80 * 60; minute++) {
-      await removeCurrent(bench.documents, { kind: "failures", key: "receiver:*" });
+      await removeCurrent(bench.documents, { kind: "counters", key: "receiver:*" });
       await bench.deliverEvents();
       bench.advance(5_000);
       await bench.deliverEvents();

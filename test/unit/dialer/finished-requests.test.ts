@@ -1,6 +1,6 @@
+import { readyDeps } from "#test/support/entries.ts";
 import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { describe, expect, it } from "vitest";
-import { withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { toCallId } from "#shared/calls/ids.ts";
@@ -66,7 +66,7 @@ describe("a finished request", () => {
     for (const [index, state] of states.entries()) {
       rows.push(await putIn(bench, state, { ...first, id: toCallId(first.requestId, index) }));
     }
-    const { ledger } = withPortLimits(bench.deps);
+    const { ledger } = readyDeps(bench.deps);
     const row = await rowOf(bench, { id: first.id });
     await bench.rows.purge([first.id]);
     await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
@@ -113,7 +113,7 @@ describe("a finished request", () => {
 
   it("of ten thousand calls is counted by one sweep, and a few of them by each", async () => {
     const bench = createEventsBench(finished);
-    const { ledger } = withPortLimits(bench.deps);
+    const { ledger } = readyDeps(bench.deps);
     let row: CallRow | undefined;
     for (let n = 0; n < 7; n++) {
       row = await putIn(bench, "REJECTED", { ...aCallNow(bench), batchCalls: 10_000 });
@@ -164,7 +164,7 @@ describe("a finished request", () => {
     await deliverFor(bench, 2);
     expect(bench.posted).toHaveLength(1);
     // It had read that the call has no row, and now writes what it has decided.
-    const { ledger } = withPortLimits(bench.deps);
+    const { ledger } = readyDeps(bench.deps);
     expect(await ledger.write([{ next: { ...first, version: "late" }, seen: null }])).toEqual([
       false,
     ]);
@@ -180,7 +180,7 @@ describe("a finished request", () => {
     const second = { ...first, id: first.id.replace(/0$/, "1") };
     await putIn(bench, "REJECTED", first);
     const open = await putIn(bench, "WAITING", second, { dueAt: bench.now() + 3_600_000 });
-    const { ledger } = withPortLimits(bench.deps);
+    const { ledger } = readyDeps(bench.deps);
     const row = await rowOf(bench, first);
     await bench.rows.purge([first.id]);
     await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);

@@ -32,7 +32,7 @@ const createBench = (more: Parameters<typeof createDialerBench>[0] = {}) =>
 const loops = (bench: Bench) => {
   bench.deps.dispatcher = { ...bench.deps.dispatcher, endsIdle: false };
 };
-const noteAccount = (bench: Bench, value: { quick: boolean; busy: boolean }) =>
+const recordAccount = (bench: Bench, value: { quick: boolean; busy: boolean }) =>
   putDocument(bench, { kind: "account", key: ownAccount }, value);
 const accountOf = async (bench: Bench) => (await documentOf(bench, "account", ownAccount))?.value;
 
@@ -66,7 +66,7 @@ describe("a fresh call", () => {
     ["is busy", { quick: true, busy: true }],
   ])("waits for its turn where its account %s", async (_, value) => {
     const bench = createBench({ isNew: true });
-    if (value !== undefined) await noteAccount(bench, value);
+    if (value !== undefined) await recordAccount(bench, value);
     await expectRow(bench, "turn");
   });
 

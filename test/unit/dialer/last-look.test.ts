@@ -111,9 +111,9 @@ describe("the last look before the phone rings", () => {
     ["leaves", 10_000 + (timeoutSeconds - ringSeconds) * 1000, 1],
     ["is withheld", 10_001 + (timeoutSeconds - ringSeconds) * 1000, 0],
   ])("%s where it may end before the claim lapses, and not after", async (_name, ms, count) => {
-    for (const tellsConnection of [true, false]) {
+    for (const reportsConnection of [true, false]) {
       const bench = benchOf({ callingHours: { default: "always" } });
-      bench.tellsConnection = tellsConnection;
+      bench.reportsConnection = reportsConnection;
       const call = aCallIn(bench);
       bench.prepare = async () => bench.advance(ms);
       await sendEach(bench, call);

@@ -3,7 +3,7 @@ import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { ToldResult } from "#shared/providers/provider.ts";
+import type { CallbackReport } from "#shared/providers/provider.ts";
 import { restoreKey } from "#shared/policy/controls.ts";
 import { applySettlement } from "#shared/calls/transitions.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -27,14 +27,14 @@ const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
 const route = routeFrom("webhook", webhook);
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
 
-function createBench(told: Partial<ToldResult & { kind: "told" }> = {}): Bench {
+function createBench(told: Partial<CallbackReport & { kind: "reported" }> = {}): Bench {
   const bench = createDialerBench({ plan: { results: { waitMinutes: 30 } } });
-  bench.told = async () => ({ kind: "told", result: busy, ...told });
+  bench.told = async () => ({ kind: "reported", result: busy, ...told });
   return bench;
 }
 
 /** Delivers a signed callback of a claim that a restore has lost. */
-async function tellLost(bench: Bench, { id, numberHash }: Pick<CallRow, "id" | "numberHash">) {
+async function reportLost(bench: Bench, { id, numberHash }: Pick<CallRow, "id" | "numberHash">) {
   const call = { id, claim: "lost", numberHash };
   await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed, call });
   return bench.deliverEvents();
@@ -52,7 +52,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     async (state) => {
       const bench = createBench();
       const row = await rowFor(bench, state);
-      expect(await tellLost(bench, row)).toEqual(["ack"]);
+      expect(await reportLost(bench, row)).toEqual(["ack"]);
       const placed = await rowOf(bench, row);
       expect(placed).toMatchObject({ state: "PLACED", reason: "found", request: null });
       expect(placed.claims).toContain("lost");
@@ -65,7 +65,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
   it("leaves a call that was placed under a newer claim, with an alarm", async () => {
     const bench = createBench();
     const row = await rowFor(bench, "PLACED");
-    expect(await tellLost(bench, row)).toEqual(["ack"]);
+    expect(await reportLost(bench, row)).toEqual(["ack"]);
     expect(await rowOf(bench, row)).toEqual(row);
     expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm", state: "PLACED" }]);
   });
@@ -75,7 +75,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
       const bench = createBench();
       const row = await rowFor(bench, "PLACED");
       await put(bench, { ...row, ...found, version: "found" });
-      await tellLost(bench, row);
+      await reportLost(bench, row);
       expect((await rowOf(bench, row)).result).toMatchObject({ status: "busy" });
       expect(bench.eventsOf("call.placed_late")).toEqual([]);
     }
@@ -84,7 +84,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
   it("waits for the holder of a newer claim", async () => {
     const bench = createBench();
     const row = await rowFor(bench, "DIALING");
-    expect(await tellLost(bench, row)).toEqual([{ retryAfterSeconds: 1 }]);
+    expect(await reportLost(bench, row)).toEqual([{ retryAfterSeconds: 1 }]);
     expect(await rowOf(bench, row)).toEqual(row);
   });
 
@@ -92,7 +92,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     const bench = createBench();
     const row = await rowFor(bench, "WAITING");
     await put(bench, { ...row, released: ["lost"], version: "released" });
-    expect(await tellLost(bench, row)).toEqual(["ack"]);
+    expect(await reportLost(bench, row)).toEqual(["ack"]);
     expect(await rowOf(bench, row)).toMatchObject({ state: "WAITING", version: "released" });
   });
 
@@ -109,7 +109,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
   ] as const)("lists its opt-out where the call is %s", async (state) => {
     const bench = createBench({ optedOut: true });
     const row = await rowFor(bench, state);
-    await tellLost(bench, row);
+    await reportLost(bench, row);
     expect(await isListed(bench, row)).toBe(true);
     expect((await rowOf(bench, row)).optedOut).toBe(state !== "DIALING");
   });
@@ -120,7 +120,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     const lost = { ...row, id: aCallNow(bench).id };
     const epoch = 1_000_000;
     await putDocument(bench, restoreKey, { ...suspendedAt(bench.now()), epoch });
-    expect(await tellLost(bench, lost)).toEqual([{ retryAfterSeconds: 5 }]);
+    expect(await reportLost(bench, lost)).toEqual([{ retryAfterSeconds: 5 }]);
     expect(await isListed(bench, lost)).toBe(true);
     // A message that came again gave the call a row, which waits for a person.
     await put(bench, { ...lost, state: "NEEDS_REVIEW", backlog: null, dueAt: null });
@@ -134,7 +134,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     await bench.sweep();
     const row = await rowFor(bench, "WAITING");
     const lost = { ...row, id: aCallNow(bench).id };
-    expect(await tellLost(bench, lost)).toEqual(["ack"]);
+    expect(await reportLost(bench, lost)).toEqual(["ack"]);
     expect(await isListed(bench, lost)).toBe(true);
   });
 
@@ -142,7 +142,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     const bench = createBench({ optedOut: true });
     const row = await rowFor(bench, "UNKNOWN");
     bench.changePlan({ agents: { agent_sales: webhook } });
-    expect(await tellLost(bench, row)).toEqual(["ack"]);
+    expect(await reportLost(bench, row)).toEqual(["ack"]);
     expect(await isListed(bench, row)).toBe(true);
     expect(await stateOf(bench, row)).toBe("PLACED");
   });
@@ -153,14 +153,14 @@ describe("a signed callback of a claim that a restore has lost", () => {
     bench.breakLedger({
       read: async (ids) => toRowsRead([], ids),
     });
-    expect(await tellLost(bench, row)).toEqual([{ retryAfterSeconds: 5 }]);
+    expect(await reportLost(bench, row)).toEqual([{ retryAfterSeconds: 5 }]);
   });
 
   it("to an account's address proves an attempt that the row does not have", async () => {
     const bench = createBench();
     const row = await rowFor(bench, "WAITING");
     const call = { id: row.id, attempt: row.attempt + 1 };
-    bench.told = async () => ({ kind: "told", result: busy, call });
+    bench.told = async () => ({ kind: "reported", result: busy, call });
     await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed });
     await bench.deliverEvents();
     expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", attempt: call.attempt });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { doNotCallKeyOf, doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { ToldResult } from "#shared/providers/provider.ts";
+import type { CallbackReport } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
@@ -18,7 +18,7 @@ import { deliverNow, toldTo, typesOf } from "#test/support/events-bench.ts";
 import { busy } from "#test/support/results-bench.ts";
 
 const number = "+12025550123";
-const optedOut: ToldResult = { kind: "told", result: busy, optedOut: true };
+const optedOut: CallbackReport = { kind: "reported", result: busy, optedOut: true };
 
 /** Creates a bench whose callbacks tell that the callee asked not to be called again. */
 function createBench(plan: object = {}): Bench {

@@ -1,5 +1,5 @@
+import { consumeEvents } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { consumeEvents } from "#functions/dialer/consume/consume-events.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, boom, putIn, rowOf, stateOf } from "#test/support/dialer-calls.ts";

@@ -187,7 +187,7 @@ describe("a refusal of the agent", () => {
       expect(await breakerOf(bench, backlogOf(`client ${n}`))).toMatchObject({ state: "open" });
     }
     expect(await stateOfBreaker(bench, account)).toBeUndefined();
-    expect(await documentOf(bench, "failures", account)).toBeUndefined();
+    expect(await documentOf(bench, "counters", account)).toBeUndefined();
   });
 
   it("is over once the plan was corrected, by the next probe", async () => {
@@ -239,13 +239,13 @@ describe("refusals that blame the number", () => {
     await bench.simulate(120);
     expect(Math.min(...gapsSince(bench, from))).toBeGreaterThanOrEqual(8);
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
-    const counted = (await documentOf(bench, "failures", `${own} refusals`))?.value ?? {};
+    const counted = (await documentOf(bench, "counters", `${own} refusals`))?.value ?? {};
     expect(Object.keys(counted)).toHaveLength(50);
     bench.answer = async () => placed;
     await bench.simulate(130);
     expect(await stateOfBreaker(bench, own)).toBeUndefined();
     expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-    expect((await documentOf(bench, "failures", `${own} refusals`))?.value ?? {}).toEqual({});
+    expect((await documentOf(bench, "counters", `${own} refusals`))?.value ?? {}).toEqual({});
   });
 
   it("count each number once, in whichever process, and store a part of its hash alone", async () => {
@@ -261,7 +261,7 @@ describe("refusals that blame the number", () => {
       bench.deps.memory.breakers.countedNumbers.clear(); // as another process has it
     }
     expect(opened(bench)).toEqual([]);
-    const { value } = (await documentOf(bench, "failures", `${own} refusals`)) ?? {};
+    const { value } = (await documentOf(bench, "counters", `${own} refusals`)) ?? {};
     expect(value).toEqual({ [`number ${hash.slice(-12)}`]: 1 });
   });
 
@@ -369,7 +369,7 @@ describe("refusals of calls", () => {
       await bench.deliver();
     }
     expect(opened(bench)).toEqual([]);
-    expect((await documentOf(bench, "failures", `${own} refusals`))?.value).toEqual({
+    expect((await documentOf(bench, "counters", `${own} refusals`))?.value).toEqual({
       http_422: 1,
       "in US": 1,
     });

@@ -66,7 +66,7 @@ describe("events that are replayed", () => {
     bench.receive = async () => failed;
     const untilExhausted = async () => {
       for (let minute = 0; minute < 82 * 60; minute += 5) {
-        await removeCurrent(bench.documents, { kind: "failures", key: "receiver:*" });
+        await removeCurrent(bench.documents, { kind: "counters", key: "receiver:*" });
         bench.advance(4 * 60_000);
         await deliverFor(bench, 1);
       }

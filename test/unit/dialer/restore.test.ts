@@ -184,8 +184,8 @@ describe("a ledger that was restored", () => {
   it("takes a call found by its number, or a record of one attempt, for no proof", async () => {
     for (const agent_id of ["agent_numbered", "agent_sales"]) {
       const bench = createDialerBench({ startAt, plan: asked });
-      bench.find = async (_sought, { type }) =>
-        type === "twilio"
+      bench.find = async (_sought, { provider }) =>
+        provider === "twilio"
           ? { by: "number", providerCallIds: ["CA_of_a_lost_row"] }
           : { by: "id", notPlaced: { kind: "not_placed", code: "ended_before" } };
       const call = aCallNow(bench, { agent_id });

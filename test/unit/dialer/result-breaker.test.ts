@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
@@ -147,7 +148,11 @@ describe("an agent whose calls are blocked", () => {
 });
 
 describe("results of an agent", () => {
-  const from = (number: string) => ({ type: "twilio", account: "twilio", from: number });
+  const from = (number: string) => ({
+    provider: "twilio" as const,
+    account: toAccountName("twilio"),
+    from: number,
+  });
   const blocked: fc.Arbitrary<EndedRow> = fc.record({
     agentId: fc.constant(agent),
     claimedAt: fc.constant(100),

@@ -2,7 +2,7 @@ import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { ToldResult } from "#shared/providers/provider.ts";
+import type { CallbackReport } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
@@ -20,7 +20,7 @@ const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seco
 const busy: CallResult = { ...nothing, status: "busy", word: "busy" };
 const route = routeFrom("webhook", webhook);
 
-function createBench(told: ToldResult = { kind: "told", result: busy }): Bench {
+function createBench(told: CallbackReport = { kind: "reported", result: busy }): Bench {
   const bench = createDialerBench({ plan: { results: { waitMinutes: 30 } } });
   bench.told = async () => told;
   return bench;
@@ -81,7 +81,7 @@ describe("a signed callback", () => {
     const bench = createBench();
     const placed = await place(bench);
     await tell(bench, placed);
-    bench.told = async () => ({ kind: "told", result: { ...busy, status: "completed" } });
+    bench.told = async () => ({ kind: "reported", result: { ...busy, status: "completed" } });
     await tell(bench, placed);
     await tell(bench, placed);
     const row = await rowOf(bench, placed);
@@ -124,7 +124,7 @@ describe("a signed callback", () => {
   });
 
   it("about a call that its own answer refused changes nothing", async () => {
-    const bench = createBench({ kind: "told", result: { ...busy, status: "failed" } });
+    const bench = createBench({ kind: "reported", result: { ...busy, status: "failed" } });
     const row = await putIn(bench, "REJECTED", aCallNow(bench), { route });
     expect(await tell(bench, row)).toEqual(["ack"]);
     expect(await rowOf(bench, row)).toEqual(row);
@@ -192,7 +192,7 @@ describe("a signed callback", () => {
       const answers = new Set(JSON.stringify(await deliver()).match(/\{.*?\}/g));
       expect([...answers]).toEqual(['{"retryAfterSeconds":30}']);
     }
-    bench.told = async () => ({ kind: "told", result: busy });
+    bench.told = async () => ({ kind: "reported", result: busy });
     expect(await deliver()).toEqual(["ack"]);
     expect((await rowOf(bench, placed)).result).toMatchObject({ status: "busy" });
     bench.told = async () => ({ kind: "unverified" });
@@ -203,8 +203,8 @@ describe("a signed callback", () => {
   it("to the address of an account tells of the call and attempt that its body names", async () => {
     const bench = createBench();
     const placed = await place(bench);
-    const toldOf = (attempt: number): ToldResult => ({
-      kind: "told",
+    const toldOf = (attempt: number): CallbackReport => ({
+      kind: "reported",
       result: busy,
       call: { id: placed.id, attempt },
     });
@@ -234,7 +234,11 @@ describe("a signed callback", () => {
         providers: { "hook-eu": { type: "webhook" } },
         results: { waitMinutes: 30 },
       });
-      bench.told = async () => ({ kind: "told", result: busy, call: { id: row.id, attempt: 1 } });
+      bench.told = async () => ({
+        kind: "reported",
+        result: busy,
+        call: { id: row.id, attempt: 1 },
+      });
       await bench.eventsQueue.send(callback);
       expect(await bench.deliverEvents()).toEqual(["ack"]);
       expect(await rowOf(bench, row)).toEqual(row);

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import { backlogOf, toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
@@ -22,7 +23,11 @@ const now = 1_000_000;
 const call = aCall();
 const known = { call, numberHash: "hash", numberTail: "23" };
 const write = { version: "fresh", at: now };
-const route = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const route = {
+  account: toAccountName("webhook"),
+  provider: "webhook",
+  url: "http://127.0.0.1:9/dial",
+} as const;
 const idempotent = { ...route, idempotent: true } as const;
 
 /** Returns a row in each state, as read: claimed twice, unless it waits, and due a second ago. */

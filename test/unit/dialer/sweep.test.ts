@@ -1,7 +1,7 @@
+import { consumeCalls, sweep } from "#test/support/entries.ts";
+import { toAccountName } from "#shared/calls/ids.ts";
 import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -25,7 +25,7 @@ const minute = 60_000;
 const startAt = "2026-06-01T10:00Z";
 const never = aCall();
 /** A route whose provider has records to look into. */
-const route = { account: "vapi", type: "vapi", agent: "a", from: "n" } as const;
+const route = { account: toAccountName("vapi"), provider: "vapi", agent: "a", from: "n" } as const;
 const idsOf = (calls: readonly { id: string }[]) => calls.map(({ id }) => id);
 const sweepOf = async (bench: Bench) => (await documentOf(bench, "sweep", "sweep"))?.value;
 /** Begins a sweep, which waits in the bench's clock alone. */

@@ -3,7 +3,7 @@ import { accountOf } from "#test/support/account-of.ts";
 import { createAccountDays } from "#functions/dialer/record/account-days.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
-import { typeNames } from "#shared/calls/provider-types.ts";
+import { plannedTypes } from "#shared/calls/provider-types.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "#functions/dialer/breakers/circuit-breaker.ts";
@@ -71,7 +71,7 @@ describe("test calls are apart from real ones", () => {
     fc.assert(
       fc.property(level, (of) => {
         const route = table.find(of);
-        expect(route?.type === sandboxType).toBe(isTestClient(of.client));
+        expect(route?.provider === sandboxType).toBe(isTestClient(of.client));
         const account = route === undefined ? "" : accountNameOf(route);
         expect(account.startsWith("test:")).toBe(isTestClient(of.client));
         expect(account).toBe(isTestClient(of.client) ? `${of.client}:twilio-eu` : "twilio-eu");
@@ -119,9 +119,9 @@ describe("test calls are apart from real ones", () => {
     expect(stored["mode"]).toBe("test");
     expect(parseRow(row.id, row.version, stored)).toEqual(row);
     const { route } = row;
-    expect(route?.type ?? sandboxType).toBe(sandboxType);
-    expect(typeNames).not.toContain(sandboxType); // no plan may name it
-    const later = { ...stored, route: { ...sandboxRoute, type: "of-a-later-version" } };
+    expect(route?.provider ?? sandboxType).toBe(sandboxType);
+    expect(plannedTypes).not.toContain(sandboxType); // no plan may name it
+    const later = { ...stored, route: { ...sandboxRoute, provider: "of-a-later-version" } };
     expect(parseRow(row.id, row.version, later)).toBeUndefined();
     expect(row.dueAt === null || isOfTests(row.backlog ?? "")).toBe(true);
   });
@@ -217,7 +217,7 @@ describe("what test calls do", () => {
     );
     const { providerOf } = bench.deps.settings;
     bench.deps.settings.providerOf = (route) =>
-      route.type === sandboxType ? providers(route) : providerOf(route);
+      route.provider === sandboxType ? providers(route) : providerOf(route);
     const dial = async (of: string) => {
       const call = aCallNow(bench, { phone_number: number }, { client: of });
       await bench.send(message(call));
@@ -225,7 +225,7 @@ describe("what test calls do", () => {
       return bench.row(call.id);
     };
     expect(await dial("acme")).toMatchObject({ state: "PLACED" });
-    expect(await dial(client)).toMatchObject({ state: "PLACED", route: { type: sandboxType } });
+    expect(await dial(client)).toMatchObject({ state: "PLACED", route: { provider: sandboxType } });
     expect(await dial(testClientOf("shop"))).toMatchObject({ state: "PLACED" });
     expect(await dial(client)).toMatchObject({ state: "WAITING", reason: "max_calls" });
     bench.advance(86_400_000);

@@ -1,9 +1,6 @@
+import { consumeCalls, dispatch, sweep, upkeep } from "#test/support/entries.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { keepDeadLetters } from "#functions/api/actions/keep-dead-letters.ts";
-import { consumeCalls } from "#functions/dialer/consume/consume-calls.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
-import { dispatch } from "#functions/dialer/dispatch/dispatcher.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
+import { storeDeadLetters } from "#functions/api/actions/store-dead-letters.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import type { Change } from "#shared/ports/ledger.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -199,8 +196,8 @@ describe("a ledger that never answers", () => {
     await sendEach(bench, one, other);
     await within(5, bench.deliver());
     await vi.advanceTimersByTimeAsync(120_000);
-    bench.find = async (_sought, { type }) =>
-      type === "twilio"
+    bench.find = async (_sought, { provider }) =>
+      provider === "twilio"
         ? { by: "number", providerCallIds: ["CA1"] }
         : { by: "id", providerCallId: "019a" };
     bench.breakLedger({ list: silent });
@@ -393,7 +390,7 @@ describe("an object store that never answers", () => {
     const { bench } = createBench();
     bench.deps.deadLetters.keep = silent;
     const letter = { id: "m", open: silent, envelope: "no JSON" };
-    const answers = await within(60, keepDeadLetters("calls-dead", [letter], bench.deps));
+    const answers = await within(60, storeDeadLetters("calls-dead", [letter], bench.deps));
     expect(answers).toEqual([{ retryAfterSeconds: 900 }]);
     expect(await rowsIn(bench, "NEEDS_REVIEW")).toEqual([]);
   });

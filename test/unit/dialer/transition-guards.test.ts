@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -16,7 +17,11 @@ const now = 1_000_000;
 const call = aCall();
 const newCall = { call, numberHash: "hash", numberTail: "23" };
 const write = { version: "fresh", at: now };
-const route = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const route = {
+  account: toAccountName("webhook"),
+  provider: "webhook",
+  url: "http://127.0.0.1:9/dial",
+} as const;
 const claimed = (more: Partial<CallRow> = {}) =>
   aRowIn("DIALING", { id: call.id, claims: ["last"], dueAt: now - 1, route, ...more });
 

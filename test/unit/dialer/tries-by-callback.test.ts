@@ -12,7 +12,7 @@ const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
 async function dial(isKnown: boolean) {
   const agents = { agent_sales: { ...webhook, retry } };
   const bench = createDialerBench({ plan: { agents, results: { waitMinutes: 30 } } });
-  bench.told = async () => ({ kind: "told", result: busy });
+  bench.told = async () => ({ kind: "reported", result: busy });
   if (!isKnown) bench.answer = async () => ({ kind: "unknown", code: "time_out" });
   const call = aCallNow(bench);
   await sendEach(bench, call);

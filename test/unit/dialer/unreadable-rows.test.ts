@@ -1,8 +1,8 @@
-import { createOwnBench, setReceivers } from "#test/support/own-receivers-bench.ts";
+import { createClientReceiverBench, setReceivers } from "#test/support/client-receivers-bench.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { expect, it } from "vitest";
 import { createLiveEntries } from "#functions/dialer/record/live-calls.ts";
-import { finishForOwn } from "#functions/dialer/sweep/own-finished.ts";
+import { finishForClientReceivers } from "#functions/dialer/sweep/client-receiver-finished.ts";
 import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
 import { createFirstRow } from "#shared/calls/call-row.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
@@ -73,7 +73,7 @@ it("a call whose row cannot be read stays among the live ones", async () => {
 });
 
 it("a finished request waits for the version that can read its first call's row", async () => {
-  const bench = createOwnBench();
+  const bench = createClientReceiverBench();
   await setReceivers(bench, "crm", { main: { types: ["request.finished"] } });
   const request = {
     kind: "request",
@@ -91,7 +91,7 @@ it("a finished request waits for the version that can read its first call's row"
     expiresAt: null,
   } as const;
   hideRows(bench);
-  expect(await finishForOwn([request], bench.deps)).toEqual(new Set());
+  expect(await finishForClientReceivers([request], bench.deps)).toEqual(new Set());
   bench.breakLedger({ read: async () => toRowsRead([], []) });
-  expect(await finishForOwn([request], bench.deps)).toEqual(new Set([request.key]));
+  expect(await finishForClientReceivers([request], bench.deps)).toEqual(new Set([request.key]));
 });

@@ -92,14 +92,14 @@ describe("a dispatcher's last look", () => {
     bench.deps.dispatcher = { ...bench.deps.dispatcher, lifeMs: 50_000 };
     await putWaiting(bench, 1, 0);
     await bench.simulate(60);
-    const { lookedAt = 0 } = (await documentOf(bench, "dispatcher", "dispatcher"))?.value ?? {};
+    const { tickedAt = 0 } = (await documentOf(bench, "dispatcher", "dispatcher"))?.value ?? {};
     const { list } = bench.documents;
     bench.breakDocuments({
       list: (kind, query) => (kind === "breaker" ? boom() : list(kind, query)),
     });
     await bench.simulate(330);
     const after = (await documentOf(bench, "dispatcher", "dispatcher"))?.value;
-    expect(after?.lookedAt).toBe(lookedAt);
+    expect(after?.tickedAt).toBe(tickedAt);
     expect(bench.now() - (after?.beatAt ?? 0)).toBeLessThan(120_000);
     expect(await problemsOf(bench)).toEqual(["no dispatcher has looked for five minutes"]);
   });

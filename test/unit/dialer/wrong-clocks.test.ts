@@ -1,11 +1,10 @@
+import { sweep, upkeep } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
 import { takeOver } from "#functions/dialer/dispatch/dispatcher-lease.ts";
 import { leaseIn, receiverKeyOf } from "#functions/dialer/events/receiver-lease.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { checkEpoch } from "#functions/dialer/runtime/epoch.ts";
 import { takeLease } from "#functions/dialer/sweep/sweep-lease.ts";
-import { sweep } from "#functions/dialer/sweep/sweep.ts";
-import { upkeep } from "#functions/dialer/sweep/upkeep.ts";
 import { restoreKey, sweepKey, upkeepKey } from "#shared/policy/controls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { type Bench, documentOf } from "#test/support/dialer-calls.ts";

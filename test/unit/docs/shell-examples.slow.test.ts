@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse, requireWords } from "#infra/cli/calls/options.ts";
+import { parse, requireArgs } from "#infra/cli/calls/options.ts";
 import { commands } from "#infra/cli/calls.ts";
 import { createRequestId, toCallId, withCalls } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";
@@ -74,6 +74,6 @@ describe("the commands in the docs", () => {
     const { positionals } = parse(words.split(" "));
     const [command = "", ...rest] = positionals;
     expect(Object.keys(commands)).toContain(command);
-    requireWords(command, rest);
+    requireArgs(command, rest);
   });
 });

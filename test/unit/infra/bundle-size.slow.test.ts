@@ -36,7 +36,7 @@ it("has neither descriptions nor operators' routes in what a start of the API ev
 });
 
 /** Texts of each adapter: an address that it posts to, or what it sends, and a word of its tables if it has one. */
-const adapterTexts: Record<ProviderRoute["type"], string[]> = {
+const adapterTexts: Record<ProviderRoute["provider"], string[]> = {
   "amazon-connect": ["contact/outbound-voice", "OutboundContactNotPermitted", "TELECOM_UNANSWERED"],
   bland: ["https://api.bland.ai", "pre_queue_error"],
   elevenlabs: ["https://api.elevenlabs.io", "sip_request_timed_out"],

@@ -14,8 +14,8 @@ describe("open breakers of GET /operator/pauses", () => {
     const other = breakersOf("agent_support").backlog;
     for (const key of [account, backlog]) await open(key);
     await open(other, { state: "half_open", cause: "full", room: 4 });
-    await put("failures", account, { answered: 2, unreachable: 7, inRow: 5 });
-    await put("failures", `${backlog} refusals`, {
+    await put("counters", account, { answered: 2, unreachable: 7, inRow: 5 });
+    await put("counters", `${backlog} refusals`, {
       http_404: 20,
       "in ES": 12,
       "in FR": 8,
@@ -69,8 +69,8 @@ describe("open breakers of GET /operator/pauses", () => {
     await open("account:vapi");
     const key = 'backlog:["crm","agent_sales"]';
     await open(key);
-    await put("failures", "account:vapi", {});
-    await put("failures", `${key} refusals`, { http_404: 20 }, now);
+    await put("counters", "account:vapi", {});
+    await put("counters", `${key} refusals`, { http_404: 20 }, now);
     expect(await breakers()).toMatchObject([{ failures: null }, { failures: null }]);
   });
 });

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import { toCallDetail } from "#functions/operator/call-view.ts";
@@ -10,7 +11,12 @@ import { aCall } from "#test/support/calls.ts";
 import { rowIn } from "#test/support/rows.ts";
 
 const at = Date.parse("2026-06-01T10:00Z");
-const route = { type: "webhook", account: "webhook", url: "http://127.0.0.1:9/", checks: ["crm"] };
+const route = {
+  provider: "webhook" as const,
+  account: toAccountName("webhook"),
+  url: "http://127.0.0.1:9/",
+  checks: ["crm"],
+};
 const checks = [{ check: "crm", at: at - 500, evidence: "consent 7" }];
 const write: Write = { version: "v", at };
 
@@ -79,7 +85,7 @@ describe("the circuit breaker of a check", () => {
       },
       expiresAt: null,
     };
-    await documents.add({ kind: "failures", key }, { inRow: 6 }, at + 1_000);
+    await documents.add({ kind: "counters", key }, { inRow: 6 }, at + 1_000);
     const views = await listBreakerViews([breaker], documents);
     expect(views).toMatchObject([
       { key, kind: "check", name: "crm", cause: "check", failures: { in_row: 6 } },

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import type { Needs } from "#functions/operator/needs.ts";
 import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
@@ -183,7 +184,7 @@ describe("what needs a person", () => {
     await put("sweep", sweepKey.key, { ...sweptAt(now - 6 * minuteMs), size });
     const rests = { blocked: 3, restsUntil: now + minuteMs, since: now };
     const numbers = Object.fromEntries(pool.map((number) => [number, rests]));
-    await put("caller-ids", callerIdsKeyOf({ account: "retell" }).key, { numbers });
+    await put("caller-ids", callerIdsKeyOf({ account: toAccountName("retell") }).key, { numbers });
     const kindsOf = async () => (await ask()).needs.map(({ kind, what }) => `${kind}: ${what}`);
     expect(await kindsOf()).toEqual([
       "sweep_halted: sweeps",

@@ -29,7 +29,7 @@ const looked = (agoMs: number, more: object = {}) =>
     since: now,
     beatAt: now,
     accounts: {},
-    lookedAt: now - agoMs,
+    tickedAt: now - agoMs,
     ...more,
   });
 const judge = (...documents: ReturnType<typeof storedOf>[]) =>
@@ -73,7 +73,7 @@ describe("readiness", () => {
   });
 
   it("goes by looks that succeeded, not by beats of dispatchers that fail", () => {
-    const failing = looked(0, { lookedAt: undefined });
+    const failing = looked(0, { tickedAt: undefined });
     expect(judge(swept(0), failing)).toEqual(["no dispatcher has looked yet"]);
   });
 

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -33,7 +34,11 @@ import { perTier } from "#test/support/per-tier.ts";
 const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 20, 12);
 const call = aCall({ acceptedAt: noon });
-const route = { account: "webhook", type: "webhook", url: "http://127.0.0.1:9/dial" } as const;
+const route = {
+  account: toAccountName("webhook"),
+  provider: "webhook",
+  url: "http://127.0.0.1:9/dial",
+} as const;
 const newCall = { call, numberHash: "hash", numberTail: "23" };
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 

@@ -1,4 +1,4 @@
-import { clientNamed } from "#shared/calls/ids.ts";
+import { clientNamed, toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -20,8 +20,8 @@ import { createSqliteD1 } from "#test/support/sqlite-d1.ts";
 
 const calls = 400;
 const route = {
-  type: "twilio",
-  account: "twilio",
+  provider: "twilio",
+  account: toAccountName("twilio"),
   baseUrl: "http://127.0.0.1:39341",
   from: "+12025550100",
   stream: "wss://example.com/audio",

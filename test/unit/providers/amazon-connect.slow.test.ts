@@ -69,7 +69,7 @@ describe("Amazon Connect", () => {
       () => time,
     );
     const outcome = await provider.dial(
-      { call: aCall(), attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+      { call: aCall(), attempt: 1, timeoutSeconds: 1, guarded: (own) => own },
       route,
     );
     const received = firstOf(receiver.received);

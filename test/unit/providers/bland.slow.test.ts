@@ -52,7 +52,7 @@ describe("bland", () => {
     "is refused the route fields %j",
     (fields) => {
       expect(
-        routeKinds.parseRoute({ account: "bland", ...fields }, { type: "bland" }),
+        routeKinds.parseRoute({ account: "bland", ...fields }, { provider: "bland" }),
       ).toHaveProperty("issues");
     },
   );

@@ -9,7 +9,7 @@ afterEach(async () => pair?.standIn.close());
 /** Returns the request for a call as the stand-in of its provider, which knows the reference, has taken it. */
 async function requestOf(
   type: string,
-  options: { callbackUrl?: string; tellsAnswer?: boolean; maxCallMinutes?: number },
+  options: { callbackUrl?: string; reportsAnswer?: boolean; maxCallMinutes?: number },
   fields: object = {},
 ) {
   pair = await startPair(type, { fields });
@@ -71,7 +71,7 @@ describe("the address for callbacks", () => {
   });
 
   it("has Twilio tell of the answer, too, where somebody is told of it", async () => {
-    const request = await requestOf("twilio", { callbackUrl, tellsAnswer: true });
+    const request = await requestOf("twilio", { callbackUrl, reportsAnswer: true });
     expect(request).toMatchObject({
       StatusCallback: callbackUrl,
       StatusCallbackEvent: ["answered", "completed"],
@@ -79,7 +79,7 @@ describe("the address for callbacks", () => {
   });
 
   it("has Exotel tell of both, too, where somebody is told of the answer", async () => {
-    const request = await requestOf("exotel", { callbackUrl, tellsAnswer: true });
+    const request = await requestOf("exotel", { callbackUrl, reportsAnswer: true });
     expect(request).toMatchObject({
       StatusCallback: callbackUrl,
       "StatusCallbackEvents[0]": "terminal",

@@ -51,7 +51,7 @@ describe("elevenlabs", () => {
   it("refuses names of variables that are ElevenLabs' own", () => {
     const parsed = routeKinds.parseRoute(
       { account: "elevenlabs", ...fields, through: "twilio" },
-      { type: "elevenlabs" },
+      { provider: "elevenlabs" },
     );
     if ("issues" in parsed) throw new Error("the route was refused");
     const problemOf = (context: Record<string, string>) =>
@@ -70,7 +70,10 @@ describe("elevenlabs", () => {
     const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [])(route);
     for (const timeoutSeconds of [30, 90, 4]) {
-      await provider.dial({ call: aCall(), attempt: 1, timeoutSeconds, ring: (own) => own }, route);
+      await provider.dial(
+        { call: aCall(), attempt: 1, timeoutSeconds, guarded: (own) => own },
+        route,
+      );
     }
     expect(sent.map((text) => /"ringing_timeout_secs":(\d+)/.exec(text)?.[1])).toEqual([
       "25",

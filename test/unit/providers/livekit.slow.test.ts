@@ -85,7 +85,7 @@ describe("livekit", () => {
       answer,
     );
     const outcome = await provider.dial(
-      { call: aCall(), attempt, timeoutSeconds, ring: (own) => own },
+      { call: aCall(), attempt, timeoutSeconds, guarded: (own) => own },
       route,
     );
     return { outcome, received };

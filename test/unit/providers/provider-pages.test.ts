@@ -43,7 +43,7 @@ describe("the pages of providers", () => {
         io: "input",
         unrepresentable: "any",
       });
-      const common = new Set(["account", "callingHours", "checks", "type", "baseUrl"]);
+      const common = new Set(["account", "callingHours", "checks", "provider", "baseUrl"]);
       const fields = Object.keys(properties).filter((field) => !common.has(field));
       expect(fields.filter((field) => !pages.get(`${name}.md`)?.includes(`\`${field}\``))).toEqual(
         [],

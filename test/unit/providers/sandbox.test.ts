@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { isTestNumber } from "#shared/calls/test-numbers.ts";
@@ -28,14 +29,14 @@ const provider = sandbox.create(
   { secret: () => undefined, fetch, now: () => 0, print: () => undefined },
   [],
 );
-const route = { type: "sandbox", account: "test:acme:vapi" } as const;
-const dial = (phone_number: string, ring = (send: Send): Send => send) =>
+const route = { provider: "sandbox", account: toAccountName("test:acme:vapi") } as const;
+const dial = (phone_number: string, guarded = (send: Send): Send => send) =>
   provider.dial(
     {
       call: aCall({ request: { phone_number, agent_id: "a" } }),
       attempt: 1,
       timeoutSeconds: 0.05,
-      ring,
+      guarded,
     },
     route,
   );

@@ -40,7 +40,7 @@ describeProvider({
 describe("signalwire", () => {
   const problemsOf = (fields: object, baseUrl?: string) => {
     const route = { account: "signalwire", from: "+12025550100", answerUrl, ...fields };
-    const parsed = routeKinds.parseRoute(route, { type: "signalwire", baseUrl });
+    const parsed = routeKinds.parseRoute(route, { provider: "signalwire", baseUrl });
     return "issues" in parsed ? parsed.issues.map(({ message }) => message).join() : "";
   };
   const space = "https://example.signalwire.com";

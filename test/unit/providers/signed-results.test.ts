@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { createHash, createHmac, createSecretKey } from "node:crypto";
 import * as fc from "fast-check";
 import { SignJWT } from "jose";
@@ -33,7 +34,7 @@ describe("a webhook's signed result", () => {
       human: true,
     };
     expect(readWebhookCallback(signed(JSON.stringify(body)), key, callId)).toEqual({
-      kind: "told",
+      kind: "reported",
       result: {
         status: "completed",
         word: "completed",
@@ -52,7 +53,7 @@ describe("a webhook's signed result", () => {
   ])("tells with opt_out %j whether the callee asked not to be called again", (opt_out, asked) => {
     const body = JSON.stringify({ status: "completed", opt_out });
     const { kind, optedOut } = Object(readWebhookCallback(signed(body), key, callId));
-    expect({ kind, optedOut }).toEqual({ kind: "told", optedOut: asked });
+    expect({ kind, optedOut }).toEqual({ kind: "reported", optedOut: asked });
   });
 
   it("counts beside a signature of another secret, while one is rotated", () => {
@@ -137,7 +138,7 @@ describe("a webhook's signed result", () => {
     };
     const options = { environment, fetch, now: () => now, print: () => undefined };
     const kindAt = async (account: string, url: string) => {
-      const route = { type: "webhook", account, url } as const;
+      const route = { provider: "webhook", account: toAccountName(account), url } as const;
       const told = await createProviders(
         options,
         [],
@@ -145,11 +146,11 @@ describe("a webhook's signed result", () => {
       return told?.kind;
     };
     for (const url of ["https://example.com/dial", "http://127.0.0.1:9/dial"]) {
-      expect(await kindAt("webhook", url)).toBe("told");
+      expect(await kindAt("webhook", url)).toBe("reported");
       expect(await kindAt("hook-eu", url)).toBe("unverified");
     }
     expect(await kindAt("former", "https://example.com/dial")).toBe("unverified");
-    expect(await kindAt("former", "http://127.0.0.1:9/dial")).toBe("told");
+    expect(await kindAt("former", "http://127.0.0.1:9/dial")).toBe("reported");
   });
 
   it("needs no signature of a loopback host without a secret", () => {
@@ -210,7 +211,7 @@ describe("a LiveKit event", () => {
     ["PARTICIPANT_REMOVED", "unknown"],
   ])("of a callee who left for %s tells that the call was %s", async (word, status) => {
     expect(await toldBy(await signed(left(word)))).toMatchObject({
-      kind: "told",
+      kind: "reported",
       call: { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", attempt: 2 },
       result: { status, word, endedAt: now - 5000 },
     });

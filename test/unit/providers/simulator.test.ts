@@ -5,7 +5,7 @@ import { aCall } from "#test/support/calls.ts";
 
 describe("the simulator", () => {
   const dialedAt = Date.parse("2026-11-21T00:00:00Z");
-  const parsed = routeKinds.parseRoute({ account: "simulator" }, { type: "simulator" });
+  const parsed = routeKinds.parseRoute({ account: "simulator" }, { provider: "simulator" });
   if ("issues" in parsed) throw new Error("the route is wrong");
   const { route } = parsed;
   let time = dialedAt;
@@ -22,7 +22,7 @@ describe("the simulator", () => {
     time = dialedAt;
     const call = aCall({ request: { ...aCall().request, phone_number } });
     const outcome = await create().dial(
-      { call, attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+      { call, attempt: 1, timeoutSeconds: 1, guarded: (own) => own },
       route,
     );
     const providerCallId = outcome.kind === "placed" ? (outcome.providerCallId ?? "") : "";

@@ -70,7 +70,7 @@ describe("telnyx", () => {
     [{ callReason: "Your appointment" }, /^must not have /],
   ])("refuses the route's %j", (more, problem) => {
     const route = { account: "telnyx", ...fields, ...more };
-    const parsed = routeKinds.parseRoute(route, { type: "telnyx" });
+    const parsed = routeKinds.parseRoute(route, { provider: "telnyx" });
     const issues = "issues" in parsed ? parsed.issues : [];
     expect(issues.map(({ message }) => message).join()).toMatch(problem);
   });

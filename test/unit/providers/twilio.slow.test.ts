@@ -111,7 +111,7 @@ describe("twilio", () => {
       (_request, response) => response.end("{}"),
     );
     const call = aCallWith(context);
-    await provider.dial({ call, attempt: 1, timeoutSeconds: 2, ring: (own) => own }, route);
+    await provider.dial({ call, attempt: 1, timeoutSeconds: 2, guarded: (own) => own }, route);
     return { call, received: received[0] };
   }
 

@@ -52,7 +52,7 @@ describeProvider({
 
 describe("ultravox", () => {
   const parsed = (more: object) =>
-    routeKinds.parseRoute({ account: "ultravox", ...fields, ...more }, { type: "ultravox" });
+    routeKinds.parseRoute({ account: "ultravox", ...fields, ...more }, { provider: "ultravox" });
 
   it("needs a SIP password only where the trunk has a user", () => {
     const trunk = { through: "sip", sipHost: "example.com" };

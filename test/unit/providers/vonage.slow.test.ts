@@ -88,7 +88,7 @@ describe("vonage", () => {
 
   it("signs a new token of the application for each request", async () => {
     const { provider, route, received } = await start(secrets);
-    for (let n = 0; n < 2; n++) await provider.dial({ ...dialing, ring: (own) => own }, route);
+    for (let n = 0; n < 2; n++) await provider.dial({ ...dialing, guarded: (own) => own }, route);
     const tokens = received.map(({ headers: sent }) => sent.authorization?.slice(7) ?? "");
     const ids = new Set<unknown>();
     for (const token of tokens) {
@@ -109,7 +109,7 @@ describe("vonage", () => {
     ["a key of another form", base64(pem.replaceAll("PRIVATE", "RSA PRIVATE"))],
   ])("refuses the account and sends nothing where it has %s", async (_, key) => {
     const { provider, route, received } = await start({ ...secrets, VONAGE_PRIVATE_KEY: key });
-    const outcome = await provider.dial({ ...dialing, ring: (own) => own }, route);
+    const outcome = await provider.dial({ ...dialing, guarded: (own) => own }, route);
     expect(outcome).toEqual({ kind: "account_refused", code: "vonage_private_key" });
     await expect(
       provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route),
@@ -125,7 +125,7 @@ describe("vonage", () => {
         fc.pre(!Object.hasOwn(context, "__proto__"));
         if (problemOf(context) !== undefined) return;
         const call = aCallWith(context);
-        await provider.dial({ ...dialing, call, ring: (own) => own }, route);
+        await provider.dial({ ...dialing, call, guarded: (own) => own }, route);
         const sent: unknown = JSON.parse(received.at(-1)?.text ?? "");
         const carried = { ...context, call_id: call.id, agent_id: call.request.agent_id };
         expect(sent).toHaveProperty("ncco", connectTo(carried));
@@ -159,7 +159,7 @@ describe("vonage", () => {
   it("asks for the sample rate of the route", async () => {
     const { provider, route, received } = await start(secrets, {}, { sampleRate: "8000" });
     const { call } = dialing;
-    await provider.dial({ ...dialing, ring: (own) => own }, route);
+    await provider.dial({ ...dialing, guarded: (own) => own }, route);
     const { context, agent_id } = call.request;
     expect(JSON.parse(received[0]?.text ?? "")).toMatchObject({
       ncco: connectTo({ ...context, call_id: call.id, agent_id }, "8000"),

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { createServer } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,9 +19,12 @@ const dialAlong = (
   createProviders(
     { environment, fetch, now: Date.now, print },
     [],
-  )(route).dial({ call, attempt: 1, timeoutSeconds, ring: (own) => own }, route);
+  )(route).dial({ call, attempt: 1, timeoutSeconds, guarded: (own) => own }, route);
 const dial = (url: string, environment = {}, timeoutSeconds = 1) =>
-  dialAlong({ account: "webhook", type: "webhook", url }, { environment, timeoutSeconds });
+  dialAlong(
+    { account: toAccountName("webhook"), provider: "webhook", url },
+    { environment, timeoutSeconds },
+  );
 
 describe("the webhook", () => {
   it("posts the call, signed so that a Standard Webhooks library verifies it", async () => {
@@ -55,11 +59,15 @@ describe("the webhook", () => {
     const receiver = await startTestReceiver((_request, response) => response.end());
     const tenMinutesAgo = () => Date.now() - 600_000;
     const options = { environment: { WEBHOOK_SECRET }, fetch, now: tenMinutesAgo, print: () => {} };
-    const route = { account: "webhook", type: "webhook", url: receiver.url } as const;
+    const route = {
+      account: toAccountName("webhook"),
+      provider: "webhook",
+      url: receiver.url,
+    } as const;
     await createProviders(
       options,
       [],
-    )(route).dial({ call, attempt: 1, timeoutSeconds: 1, ring: (own) => own }, route);
+    )(route).dial({ call, attempt: 1, timeoutSeconds: 1, guarded: (own) => own }, route);
     const [received] = receiver.received;
     const sent = (name: string) => String(received?.headers[name]);
     const headers = {
@@ -130,7 +138,11 @@ describe("the webhook", () => {
 
   it("says that nobody was phoned for the listed statuses alone, whatever the body", async () => {
     const listed = new Set([400, 401, 402, 404, 422, 429, 503]);
-    const route = { account: "webhook", type: "webhook", url: "https://example.com/" } as const;
+    const route = {
+      account: toAccountName("webhook"),
+      provider: "webhook",
+      url: "https://example.com/",
+    } as const;
     for (let status = 200; status <= 599; status++) {
       for (const text of ["", '{"id":"CA1"}', '{"code":429,"error":"not placed"}']) {
         const body = [204, 205, 304].includes(status) ? null : text;
@@ -139,7 +151,7 @@ describe("the webhook", () => {
         const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
         const provider = createProviders(options, [])(route);
         const outcome = await provider.dial(
-          { call, attempt: 1, timeoutSeconds: 1, ring: (own) => own },
+          { call, attempt: 1, timeoutSeconds: 1, guarded: (own) => own },
           route,
         );
         expect([status, saysNotPlaced(outcome)]).toEqual([status, listed.has(status)]);
@@ -216,10 +228,14 @@ describe("the webhook", () => {
     const send = async () => {
       throw new TypeError("fetch failed", { cause });
     };
-    const route = { account: "webhook", type: "webhook", url: "https://example.com/" } as const;
+    const route = {
+      account: toAccountName("webhook"),
+      provider: "webhook",
+      url: "https://example.com/",
+    } as const;
     const options = { environment: {}, fetch: send, now: Date.now, print: () => undefined };
     const provider = createProviders(options, [])(route);
-    return provider.dial({ call, attempt: 1, timeoutSeconds: 1, ring: (own) => own }, route);
+    return provider.dial({ call, attempt: 1, timeoutSeconds: 1, guarded: (own) => own }, route);
   }
   const failure = (code: string, syscall?: string) =>
     Object.assign(new Error("with +12025550123 in its message"), { code, syscall });
@@ -276,7 +292,11 @@ describe("the webhook", () => {
     (secret) => {
       const environment = { EU_HOOK_SECRET: secret };
       const options = { environment, fetch, now: Date.now, print: () => undefined };
-      const route = { account: "eu-hook", type: "webhook", url: "https://example.com/" } as const;
+      const route = {
+        account: toAccountName("eu-hook"),
+        provider: "webhook",
+        url: "https://example.com/",
+      } as const;
       expect(() => createProviders(options, [route])).toThrow(/^the secret of eu-hook must be/);
     },
   );
@@ -285,7 +305,7 @@ describe("the webhook", () => {
 describe("the simulator", () => {
   it("prints who would be called, but for two digits, and nothing of the context", async () => {
     const lines: string[] = [];
-    const route = { account: "simulator", type: "simulator" } as const;
+    const route = { account: toAccountName("simulator"), provider: "simulator" } as const;
     const outcome = await dialAlong(route, { print: (line) => void lines.push(line) });
     expect(outcome).toMatchObject({ kind: "placed" });
     expect(lines).toEqual([

@@ -8,7 +8,7 @@ import { eventTypes } from "#shared/calls/call-event.ts";
 import { listMeanings } from "#shared/rules/texts.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import { neededSecrets, parseDialPlan } from "#test/support/plans.ts";
-import { typeNames } from "#shared/calls/provider-types.ts";
+import { plannedTypes } from "#shared/calls/provider-types.ts";
 import { receiverSchema } from "#shared/dial-plan/receivers.ts";
 import { settingDescriptions } from "#shared/dial-plan/setting-descriptions.ts";
 import { listPlanSettings, planSettingsList } from "#test/support/plan-settings.ts";
@@ -129,7 +129,7 @@ describe("the documentation", () => {
   const restOfPlan = { callingHours: { default: "always" }, destinations: { allow: ["*"] } };
 
   it("tells of every provider how it is set up, but of the simulator", () => {
-    const names = typeNames.filter((name) => name !== "simulator");
+    const names = plannedTypes.filter((name) => name !== "simulator");
     expect(setup.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
@@ -141,7 +141,7 @@ describe("the documentation", () => {
       );
       expect(plans).toHaveLength(1);
       for (const plan of plans) {
-        expect(Object.values(plan.agents).map(({ type }) => type)).toEqual([name]);
+        expect(Object.values(plan.agents).map(({ provider }) => provider)).toEqual([name]);
         for (const secret of neededSecrets(plan, false)) expect(section).toContain(`\`${secret}\``);
       }
     },

@@ -1,3 +1,4 @@
+import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import { accountBreakerOf } from "#shared/policy/breakers.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
@@ -18,7 +19,10 @@ const plan = parseDialPlan(
   },
   {},
 );
-const account = createRouteTable(plan).account({ type: "vapi", account: "vapi" });
+const account = createRouteTable(plan).account({
+  provider: "vapi",
+  account: toAccountName("vapi"),
+});
 
 const closed = {
   code: "http_429",

@@ -47,7 +47,7 @@ describe("stand-ins of a local run", () => {
         call: aCallOfText(),
         attempt: 1,
         timeoutSeconds: 5,
-        ring: (own: Send) => own,
+        guarded: (own: Send) => own,
       };
       expect(await providers(route).dial(request, route)).toMatchObject({ kind: "placed" });
     }

@@ -6,7 +6,7 @@ import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
-import type { PlanInWords } from "#functions/operator/plan.ts";
+import type { PlanTexts } from "#functions/operator/plan.ts";
 import { presets } from "#shared/telephony/hours-presets.ts";
 import { missingStates, stateCodes, statePresets } from "#shared/telephony/state-presets.ts";
 import { createTestApi } from "#test/support/api.ts";
@@ -137,7 +137,7 @@ describe("a plan with us-states", () => {
     const headers = { authorization: `Bearer ${tokens.operator}` };
     const response = await app.request("/operator/plan", { headers });
     expect(response.status).toBe(200);
-    const { rules }: PlanInWords = await response.json();
+    const { rules }: PlanTexts = await response.json();
     const of = (name: string) => rules.find(({ destination }) => destination.endsWith(name));
     expect(of("states.FL")).toEqual({
       destination: "numbers of states.FL",

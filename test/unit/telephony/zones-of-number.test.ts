@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { clocksIn } from "#infra/generate/tables.ts";
 import { letterCorrections } from "#infra/generate/zones/corrections.ts";
 import { letters } from "#infra/generate/zones/regions.ts";
-import { hoursLeft } from "#infra/generate/zones/tell-changes.ts";
+import { hoursLeft } from "#infra/generate/zones/report-changes.ts";
 import { zonesOfCountries } from "#infra/generate/zones/zones-of-prefixes.ts";
 import metadata from "libphonenumber-js/min/metadata";
 import { findZone } from "#shared/telephony/time-zone.ts";

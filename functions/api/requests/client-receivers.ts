@@ -1,0 +1,110 @@
+/** The document of a client's own receivers, and its changes. */
+import type { Context } from "hono";
+import { appendEntry } from "#shared/policy/journal-entries.ts";
+import { toReceiversDocument } from "#shared/policy/stored-receivers.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import type { StoredReceiver } from "#shared/ports/receiver-kinds.ts";
+import { type Exposure, recordAction } from "../actions/audit-log.ts";
+import type { ApiEnv, RouteDeps } from "../http/context.ts";
+import { answerProblem } from "../http/problem.ts";
+
+/** A client's own receivers by name. */
+export type ClientReceivers = Readonly<Record<string, StoredReceiver>>;
+
+/** Returns the client of a request about its own receivers, or the answer 403. */
+export function ownerOf(c: Context<ApiEnv>, { plan }: RouteDeps): string | Response {
+  const { client, mode } = c.get("caller");
+  if (plan.clientReceivers === false) return answerNoneAllowed(c);
+  // A test token changes nothing real: the receivers of its client get the events of real calls too.
+  if (mode === "test") {
+    return answerProblem(c, 403, {
+      detail:
+        "A test token has no receivers: those of its client get the events of test calls too. Use another token.",
+    });
+  }
+  return client;
+}
+
+export function answerNoneAllowed(c: Context<ApiEnv>): Response {
+  const detail = "The dial plan of this deployment lets no client have receivers of its own.";
+  return answerProblem(c, 403, { detail });
+}
+
+/** Returns the receiver of this name. */
+export function receiverIn(receivers: ClientReceivers, name: string): StoredReceiver | undefined {
+  return Object.hasOwn(receivers, name) ? receivers[name] : undefined;
+}
+
+export function answerNoReceiver(c: Context<ApiEnv>): Response {
+  return answerProblem(c, 404, { detail: "The client has no receiver of this name." });
+}
+
+const keyOf = (client: string) => ({ kind: "receivers", key: client }) as const;
+
+export async function readReceivers(
+  client: string,
+  { documents }: Pick<RouteDeps, "documents">,
+): Promise<ClientReceivers> {
+  const key = keyOf(client);
+  return (await documents.read([key])).get(key.kind, key.key)?.value.receivers ?? {};
+}
+
+/** Finds the client and the receiver that a request's path names, or returns the answer 403 or 404. */
+export async function findReceiver(
+  c: Context<ApiEnv>,
+  deps: RouteDeps,
+): Promise<{ client: string; name: string; receiver: StoredReceiver } | Response> {
+  const client = ownerOf(c, deps);
+  if (client instanceof Response) return client;
+  const name = c.req.param("name") ?? "";
+  const receiver = receiverIn(await readReceivers(client, deps), name);
+  return receiver === undefined ? answerNoReceiver(c) : { client, name, receiver };
+}
+
+/** A change of a client's receivers. */
+interface ReceiversChange {
+  client: string;
+  name: string;
+  /** Name of the action in the audit log. */
+  action: string;
+  /** The knowledge that the change gives to others. */
+  exposes?: Exposure | undefined;
+  /** Returns all receivers after the change, or the answer that refuses it. Called again after another's write. */
+  change(receivers: ClientReceivers): ClientReceivers | Response;
+}
+
+/**
+ * Changes a client's receivers, and records that in the audit log. Two changes at once do not undo each other, nor pass
+ * the maximum together.
+ *
+ * @returns the receivers after the change, or the answer that refuses it
+ * @throws ConflictError if other writes came first each time
+ */
+export async function changeReceivers(
+  c: Context<ApiEnv>,
+  { client, name, action, exposes, change }: ReceiversChange,
+  deps: RouteDeps,
+): Promise<ClientReceivers | Response> {
+  const planned = change(await readReceivers(client, deps));
+  if (planned instanceof Response) return planned;
+  const target = `receiver ${name} of client ${client}`;
+  await recordAction(c, { action, target, exposes }, deps);
+  let refusal: Response | undefined;
+  const { after } = await changeDocument(
+    {
+      name: keyOf(client),
+      change(current) {
+        const receivers = change(current?.receivers ?? {});
+        refusal = receivers instanceof Response ? receivers : undefined;
+        if (receivers instanceof Response) return undefined;
+        return toReceiversDocument(current, receivers, deps.clock.now());
+      },
+    },
+    deps,
+  );
+  if (refusal !== undefined) return refusal;
+  const left = after?.receivers ?? {};
+  const value = receiverIn(left, name) ?? null;
+  await appendEntry({ kind: "receiver", client, name, value }, deps);
+  return left;
+}

@@ -1,0 +1,132 @@
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import type { Served } from "#shared/policy/turns.ts";
+import { createAccountSpeeds, type SpeedSeen } from "./account-speeds.ts";
+import type { InFlight, SentRow } from "./in-flight.ts";
+import type { AccountShare } from "./shares.ts";
+
+/** Maximum clients of an account whose agents' turns the next dispatcher gets. */
+const servedMax = 200;
+/** Maximum dispatched rows that the next dispatcher gets, of an account with a pace and of all. */
+const sentOfAccountMax = 8;
+const sentMax = 200;
+/** Minimum calls in flight of an account whose queue lags. */
+const laggingMin = 5;
+
+type Notes = ValueOf<"dispatcher">["accounts"];
+type AccountEntry = Notes[string];
+
+/** Facts of each account that a dispatcher keeps between ticks and passes to the next dispatcher. */
+export interface AccountRecords {
+  names(): Iterable<string>;
+  /** Calls completed by each of the last two ticks. */
+  completedOf(account: string): readonly number[];
+  servedBefore(account: string): Served;
+  /** Maximum calls in flight of an account whose dispatches arrive late. */
+  lagMaxOf(account: string): number | undefined;
+  /** Maximum calls in flight at the account's last tick. */
+  mostOf(account: string): number;
+  recordCompleted(account: string, seen: SpeedSeen & { isLagging: boolean }): void;
+  recordShare(account: string, share: AccountShare): void;
+  /** Begins a tick: forgets why calls of accounts did not go. Accounts in `paused` have paused backlogs. */
+  beginTick(paused: ReadonlySet<string>): void;
+  /** The rows that the last dispatcher dispatched last. */
+  sentBefore(): SentRow[];
+  /**
+   * Returns everything that the next dispatcher gets.
+   *
+   * @param paced accounts with a pace, of whose dispatched rows the next dispatcher must not plan the permits again
+   */
+  toDocument(inFlight: InFlight, paced: ReadonlySet<string>): Notes;
+}
+
+export function createAccountRecords(former: Readonly<Notes>): AccountRecords {
+  const entries = new Map(Object.entries(former));
+  const served = new Map<string, Served>();
+  const mostOf = new Map<string, number>();
+  const lagMax = new Map<string, number>();
+  const speeds = createAccountSpeeds();
+  const entryOf = (account: string): AccountEntry =>
+    entries.get(account) ?? {
+      client: "",
+      agents: {},
+      completed: [],
+      allowance: 0,
+      why: null,
+      sent: [],
+    };
+  const change = (account: string, changes: Partial<AccountEntry>) =>
+    entries.set(account, { ...entryOf(account), ...changes });
+  return {
+    names: () => entries.keys(),
+    completedOf: (account) => entryOf(account).completed,
+    servedBefore(account) {
+      const { client, agents } = entryOf(account);
+      return served.get(account) ?? { client, agents: new Map(Object.entries(agents)) };
+    },
+    lagMaxOf: (account) => lagMax.get(account),
+    mostOf: (account) => mostOf.get(account) ?? 0,
+    recordCompleted(account, { isLagging, ...seen }) {
+      const { completed } = seen;
+      const { completed: before, speed: last } = entryOf(account);
+      const speed = speeds.after(account, last, seen);
+      change(account, { completed: [...before.slice(-1), completed], ...(speed && { speed }) });
+      const max = lagMaxAfter(lagMax.get(account), isLagging, mostOf.get(account) ?? 0);
+      if (max === undefined) lagMax.delete(account);
+      else lagMax.set(account, max);
+    },
+    recordShare(account, { allowance, most, why, isBySpeed, served: last }) {
+      served.set(account, last);
+      mostOf.set(account, most);
+      if (isBySpeed) speeds.recordLimited(account);
+      const agents = Object.fromEntries([...last.agents].slice(-servedMax));
+      change(account, { client: last.client, agents, allowance, why });
+    },
+    beginTick(paused) {
+      for (const account of entries.keys()) change(account, { why: null });
+      for (const account of paused) change(account, { why: "paused" });
+    },
+    sentBefore: () =>
+      Object.entries(former).flatMap(([account, { sent }]) =>
+        sent.map((row) => ({ ...row, account })),
+      ),
+    toDocument(inFlight, paced) {
+      const sent = [...inFlight.rows()].filter(({ account }) => paced.has(account));
+      return withSentRows(
+        entries,
+        Map.groupBy(sent, ({ account }) => account),
+      );
+    },
+  };
+}
+
+/** Returns the facts of accounts, with the last dispatched rows of each. */
+function withSentRows(
+  entries: ReadonlyMap<string, AccountEntry>,
+  sent: ReadonlyMap<string, readonly SentRow[]>,
+): Notes {
+  let left = sentMax;
+  return Object.fromEntries(
+    [...entries].map(([account, entry]) => {
+      const rows = (sent.get(account) ?? []).slice(-sentOfAccountMax).slice(0, left);
+      left -= rows.length;
+      const kept = rows.map(({ id, dueAt, backlog, at }) => ({ id, dueAt, backlog, at }));
+      return [account, { ...entry, sent: kept }];
+    }),
+  );
+}
+
+/**
+ * Returns the maximum calls in flight of an account whose queue lags: half of the last maximum. Once the queue does
+ * not lag, the maximum doubles at each tick until something else bounds it.
+ *
+ * @param most the maximum in flight at the last tick
+ */
+export function lagMaxAfter(
+  before: number | undefined,
+  isLagging: boolean,
+  most: number,
+): number | undefined {
+  if (isLagging) return Math.max(laggingMin, Math.floor((before ?? most) / 2));
+  const doubled = before === undefined ? Infinity : before * 2;
+  return doubled > most * 2 ? undefined : doubled;
+}

@@ -1,0 +1,224 @@
+import { roundTripsToRequest } from "#shared/lib/timing.ts";
+import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
+import { knownRoundTripMs } from "../runtime/time-limits.ts";
+import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
+import { soonMs } from "../record/wake-dispatcher.ts";
+import { chooseRows, type Chosen, type ChosenRow, countBy, nothing } from "./choose-rows.ts";
+import { writeOff, writtenOffMax } from "./decide-rows.ts";
+import type { DispatcherState } from "./dispatcher-state.ts";
+import { sendDispatches } from "./send-dispatches.ts";
+import type { Waiting } from "./snapshot.ts";
+import { countedKeys, isPaced, rests } from "#shared/rules/gates.ts";
+
+/** Maximum backlogs of one quick tick. */
+const quickMax = 200;
+
+/** Reads everything that turns depend on, in one round trip. */
+export async function readAll(
+  state: DispatcherState,
+  deps: Pick<DialerDeps, "clock">,
+): Promise<void> {
+  const { snapshot, dueRows } = state;
+  const [isListed] = await Promise.all([snapshot.read(), dueRows.readInFlight()]);
+  if (isListed) dueRows.forgetGone();
+  forgetLeft(state, deps);
+}
+
+/** Forgets rows that their deliveries have left unchanged, as they are not in flight. */
+function forgetLeft(
+  { snapshot, dueRows, inFlight }: DispatcherState,
+  { clock }: Pick<DialerDeps, "clock">,
+): void {
+  dueRows.forget(inFlight.forgetLeft((row) => snapshot.refusesUntil(row.backlog), clock.now()));
+}
+
+/** Chooses the rows whose turn it is. They count as dispatched from now on. */
+export async function choose(
+  state: DispatcherState,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
+): Promise<Chosen> {
+  const { snapshot, notes } = state;
+  state.quickAccounts = new Set();
+  if (snapshot.isHalted()) return { ...nothing, left: [] };
+  notes.beginTick(snapshot.stoppedAccounts());
+  const backlogs = snapshot.allowed();
+  const accounts = new Set([...notes.names(), ...backlogs.map(({ account }) => account)]);
+  recordCompleted(accounts, state, deps);
+  const chosen = await chooseRows(backlogs, { state, decidesFirst: true }, deps);
+  state.closedAhead = countBy(chosen.closed.values());
+  state.quickAccounts = quickAmong(backlogs, state, deps);
+  return chosen;
+}
+
+/**
+ * Chooses rows of accounts that have completed half of their allowance, whose deliveries would otherwise be idle
+ * until the next tick. It reads only the calls in flight of these accounts, and uses the documents of the last tick.
+ */
+export async function chooseQuick(
+  state: DispatcherState,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
+): Promise<Chosen> {
+  const { snapshot, inFlight, dueRows, notes, quickAccounts } = state;
+  const backlogs = snapshot.allowed().filter((one) => quickAccounts.has(one.account));
+  const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
+  if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
+  forgetLeft(state, deps);
+  const done = backlogs.filter(
+    ({ account }) => inFlight.countOf(account) <= notes.mostOf(account) / 2,
+  );
+  recordCompleted(new Set(done.map(({ account }) => account)), state, deps);
+  const chosen =
+    done.length > 0 ? await chooseRows(done, { state, decidesFirst: false }, deps) : nothing;
+  state.quickAccounts = quickAmong(backlogs, state, deps);
+  return chosen;
+}
+
+/** Dispatches the chosen rows, notes backlogs that wait though they need not, and writes off those that must not be dialed. */
+export async function send(
+  { rows, closed, busy, full, left }: Chosen,
+  state: DispatcherState,
+  deps: DialerDeps,
+): Promise<void> {
+  const { inFlight, dueRows } = state;
+  const leadMs = roundTripsToRequest * knownRoundTripMs(deps.memory);
+  const [messages] = await Promise.all([
+    sendDispatches(rows, leadMs, deps),
+    writeBusy(busy, state, deps),
+    pollFull(full, state, deps),
+  ]);
+  for (const ids of messages) inFlight.sendTogether(ids);
+  const taken = new Set(messages.flat());
+  const refused = rows.flatMap(({ id }) => (taken.has(id) ? [] : id));
+  if (left !== undefined) recordWaits({ left, rows, taken }, state, deps);
+  dueRows.forget(inFlight.forget(refused));
+  await writeOff([...closed.keys()].slice(0, writtenOffMax), { endsOnly: false }, deps);
+}
+
+/** Notes the backlogs of which a tick has dispatched nothing though it might have. */
+function recordWaits(
+  { left, rows, taken }: { left: readonly string[]; rows: ChosenRow[]; taken: ReadonlySet<string> },
+  { waits, snapshot, dueRows }: DispatcherState,
+  { clock }: Pick<DialerDeps, "clock">,
+): void {
+  const served = new Set(rows.flatMap(({ id, backlog }) => (taken.has(id) ? backlog : [])));
+  const unsent = rows.flatMap(({ backlog }) => (served.has(backlog) ? [] : backlog));
+  const isUnknown = (key: string) => {
+    const document = snapshot.documentOf(key);
+    if (served.has(key) || document === undefined) return false;
+    return dueRows.isUnknown(document, clock.now());
+  };
+  waits.note({ left: [...left, ...unsent], isUnknown }, clock.now());
+}
+
+/** True if a row is due, or in flight. */
+export function isDue({ snapshot, inFlight, dueRows }: DispatcherState, now: number): boolean {
+  if (inFlight.sentIn().size > 0) return true;
+  return [...snapshot.all()].some(({ backlog }) => dueRows.mayBeDue(backlog, now));
+}
+
+/** True if nothing is in flight and no row that may go is due soon. */
+export function isIdle({ snapshot, inFlight, dueRows }: DispatcherState, now: number): boolean {
+  if (inFlight.sentIn().size > 0 || snapshot.isReading()) return false;
+  const by = now + soonMs;
+  const facts = { documents: snapshot.documents(), now };
+  return !snapshot.allowed().some(
+    (one) =>
+      dueRows.mayBeDue(one.backlog, by) &&
+      // Neither breakers nor limits of a day keep all its calls waiting until then.
+      rests.every((until) => until({ ...one, account: one.target.account }, facts) <= by),
+  );
+}
+
+/** The facts that outlive a dispatcher, beside its lease. */
+export type Handover = Pick<ValueOf<"dispatcher">, "accounts" | "waits"> &
+  Partial<Pick<ValueOf<"dispatcher">, "tickedAt">>;
+
+/** Returns the facts that outlive this dispatcher. */
+export function toHandover({
+  snapshot,
+  notes,
+  inFlight,
+  waits,
+  tickedAt,
+}: DispatcherState): Handover {
+  const paced = [...snapshot.all()].flatMap((one) =>
+    isPaced(one.target.account) ? one.account : [],
+  );
+  return {
+    accounts: notes.toDocument(inFlight, new Set(paced)),
+    waits: waits.toDocument(),
+    ...(tickedAt === undefined ? {} : { tickedAt }),
+  };
+}
+
+/** Records what these accounts have completed since the last tick, and if their queue lags. */
+function recordCompleted(
+  accounts: Iterable<string>,
+  { snapshot, notes, inFlight }: DispatcherState,
+  { clock }: Pick<DialerDeps, "clock">,
+): void {
+  const at = clock.now();
+  const troubled = new Set(
+    [...snapshot.all()].flatMap((one) => (hasBreaker(one) ? one.account : [])),
+  );
+  for (const account of accounts) {
+    const isTroubled = troubled.has(account);
+    notes.recordCompleted(account, { ...inFlight.takeCompleted(account), at, isTroubled });
+  }
+}
+
+/** Returns the accounts without a pace that have rows left and may complete their allowance before the next tick. */
+function quickAmong(
+  backlogs: readonly Waiting[],
+  { dueRows }: DispatcherState,
+  { clock }: Pick<DialerDeps, "clock">,
+): Set<string> {
+  const now = clock.now();
+  return new Set(
+    backlogs.flatMap((one) => {
+      if (one.isSlow || one.accountBreaker !== undefined) return [];
+      // The last tick alone knows how much is left of its limits.
+      if (countedKeys.some((keys) => keys(one, now).length > 0)) return [];
+      return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
+    }),
+  );
+}
+
+/** True if a breaker of a backlog, or of its account, is open or half-open. */
+function hasBreaker({ breaker, accountBreaker }: Waiting): boolean {
+  return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
+}
+
+/** Has live calls polled if other calls wait for them to end. */
+async function pollFull(
+  full: readonly string[],
+  { snapshot, polledAt }: DispatcherState,
+  deps: Pick<DialerDeps, "clock" | "eventsQueue">,
+): Promise<void> {
+  const now = deps.clock.now();
+  const due = new Set(full.filter((one) => now - (polledAt.get(one) ?? -Infinity) >= pollLiveMs));
+  if (due.size === 0) return;
+  for (const account of due) polledAt.set(account, now);
+  const routes = new Map([...snapshot.all()].map(({ account, target }) => [account, target.route]));
+  const accounts = [...routes].flatMap(([account, route]) =>
+    due.has(account) ? { account, route } : [],
+  );
+  await sendPollsOfLive(accounts, deps);
+}
+
+/** Writes changes of `busy`. */
+async function writeBusy(
+  busy: ReadonlyMap<string, boolean>,
+  { snapshot }: DispatcherState,
+  { documents, random }: Pick<DialerDeps, "documents" | "random">,
+): Promise<void> {
+  const changes = [...busy].flatMap(([key, isBusy]) => {
+    const current = snapshot.accountDocument(key);
+    if ((current?.value.busy ?? false) === isBusy) return [];
+    const value = { quick: false, ...current?.value, busy: isBusy };
+    const next = { kind: "account" as const, key, version: random.version(), value };
+    return [{ next: { ...next, expiresAt: null }, seen: current?.version ?? null }];
+  });
+  if (changes.length > 0) await documents.write(changes); // dropped on a conflict, as the next tick writes it again
+}

@@ -1,0 +1,63 @@
+import { errorForLog } from "#shared/lib/log.ts";
+import type { Kind, StoredDocument } from "#shared/ports/document-kinds.ts";
+import type { DialerDeps } from "./context.ts";
+
+/** Maximum difference between this process's clock and the store's at which this clock is trusted. */
+const agreeMs = 10_000;
+
+/** A lease as it is stored, and the maximum time that such a lease may last when it is taken. */
+interface StoredLease {
+  name: "sweep" | "upkeep" | "dispatcher" | "receiver";
+  until: number;
+  lifeMs: number;
+}
+
+/**
+ * True if a lease is void: it lies further ahead than any such lease may, so that the clock of its holder is wrong. It
+ * would stop its work until then. Not void if this process's clock is the wrong one, which the store's clock decides.
+ * Never for claims, caps, live calls or permits: those stand for phones that may have rung.
+ */
+export async function isLeaseVoid(
+  { name, until, lifeMs }: StoredLease,
+  { documents, clock, log }: Pick<DialerDeps, "documents" | "clock" | "log">,
+): Promise<boolean> {
+  const askedAt = clock.now();
+  if (until <= askedAt + lifeMs + agreeMs) return false;
+  const fields = { lease: name, due_at: new Date(until).toISOString() };
+  try {
+    const storeAt = await documents.storeTime();
+    if (storeAt < askedAt - agreeMs || storeAt > clock.now() + agreeMs) {
+      log("alarm", "clock.wrong", { ...fields, ms: askedAt - storeAt });
+      return false;
+    }
+  } catch (error) {
+    log("warning", "clock.unchecked", { ...fields, error: errorForLog(error) });
+    return false;
+  }
+  log("alarm", "lease.void", { ...fields, ms: until - askedAt });
+  return true;
+}
+
+/** True while another invocation holds a lease, unless its clock was wrong when it took it. */
+export async function isLeaseHeld(
+  lease: StoredLease,
+  deps: Pick<DialerDeps, "documents" | "clock" | "log">,
+): Promise<boolean> {
+  return lease.until > deps.clock.now() && !(await isLeaseVoid(lease, deps));
+}
+
+/**
+ * Writes the document of a lease over the version that was read: to take the lease, to renew it, or to end it.
+ *
+ * @param seen the version. Null: there was no document
+ * @returns undefined if another invocation has written it since
+ */
+export async function writeLease<K extends Kind>(
+  lease: Omit<StoredDocument<K>, "version">,
+  seen: string | null,
+  { documents, random }: Pick<DialerDeps, "documents" | "random">,
+): Promise<StoredDocument<K> | undefined> {
+  const next = { ...lease, version: random.version() };
+  const [isMine] = await documents.write([{ next, seen }]);
+  return isMine === true ? next : undefined;
+}

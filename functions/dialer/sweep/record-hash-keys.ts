@@ -1,0 +1,24 @@
+import { changeList } from "#shared/policy/dnc-entries.ts";
+import { namesOf } from "#shared/policy/controls.ts";
+import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+
+/**
+ * While HASH_KEY is rotated, names both keys in the do-not-call list, and notes since when the current one is so. From then
+ * on whoever lacks one of them dials nobody, and the time runs after which the former key may be ended. A
+ * list that names a key that is not held stops everybody already, and is left: of three names, no HASH_KEY could hold all.
+ */
+export async function recordHashKeys(
+  deps: Pick<DialerDeps, "settings" | "clock" | "documents" | "random">,
+): Promise<void> {
+  const { hashKeys } = deps.settings;
+  if (hashKeys.former === undefined) return;
+  const name = nameOfKey(hashKeys.current);
+  const held = namesOf(hashKeys);
+  const since = deps.clock.now();
+  await changeList((list) => {
+    const isRecorded = list.current?.name === name && list.keys.includes(name);
+    if (isRecorded || list.keys.some((one) => !held.includes(one))) return undefined;
+    return { ...list, keys: [...new Set([...list.keys, ...held])], current: { name, since } };
+  }, deps);
+}

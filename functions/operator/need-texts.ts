@@ -1,0 +1,121 @@
+import { findMeaning } from "#shared/rules/texts.ts";
+import type { BreakerCause } from "#shared/ports/document-kinds.ts";
+
+/** A trouble in words: what it means, and what to do about it. No word is a provider's own, as these quote numbers. */
+export interface Texts {
+  means: string;
+  fix: string;
+}
+
+const byThemselves = "Its calls are probed again by themselves; nothing is lost.";
+
+/** Words for the causes of circuit breakers. */
+export const causeTexts: Readonly<Record<BreakerCause, Texts>> = {
+  unreachable: {
+    means: "The provider does not answer in time, or cannot be reached.",
+    fix: `Look at the provider's status page. ${byThemselves}`,
+  },
+  busy: { means: "The provider takes no call at this moment.", fix: byThemselves },
+  full: { means: "The account has as many live calls as it may have.", fix: byThemselves },
+  account_refused: {
+    means: "The provider refuses the account, and would refuse every other call.",
+    fix: "Check the account's secrets, balance and state in the provider's console, then resume.",
+  },
+  agent_refused: {
+    means:
+      "The provider refuses a part of the agent's route, and would refuse every other call along it.",
+    fix: "Compare the agent's route in the dial plan with the provider's console, then resume.",
+  },
+  calls_refused: {
+    means: "The provider refuses call after call of this client and agent, to different numbers.",
+    fix: "Check the list of numbers, and whether the account may call their countries.",
+  },
+  receiver: {
+    means: "The receiver of events does not take them. They wait in the ledger.",
+    fix: "Look at the receiver's own log. It is tried again by itself.",
+  },
+  check: {
+    means: "The check before calls gives no valid answer, so the calls of its agents wait.",
+    fix: "Look at the check's own log. It is asked again by itself.",
+  },
+};
+
+/** Meanings of HTTP statuses, of which codes such as `http_401` consist. */
+const statusTexts: Readonly<Record<string, string>> = {
+  "400": "the request is wrong for the provider",
+  "401": "the credentials are wrong",
+  "402": "the account has to pay",
+  "403": "the provider forbids it, and does not say what",
+  "404": "something in the request does not exist at the provider",
+  "408": "the provider did not get the request in time",
+  "422": "a field of the request is wrong for the provider",
+  "429": "more calls than the provider takes",
+};
+const codeTexts: Readonly<Record<string, string>> = {
+  time_out: "no answer in time",
+  econnrefused: "the connection was refused",
+  enotfound: "the host was not found",
+  network_error: "the connection broke",
+  numbers_blamed:
+    "50 different numbers in a row were blamed and none was placed, so check the numbers' format",
+};
+
+/** Says in words what a code means; empty for a provider's own. */
+export function codeMeaning(code: string): string {
+  const status = /^http_(\d{3})$/.exec(code)?.[1];
+  if (status !== undefined)
+    return statusTexts[status] ?? (status.startsWith("5") ? "the provider failed" : "");
+  return codeTexts[code] ?? "";
+}
+
+/** Words for calls that wait for a decision, by the reason of their rows. */
+export function reviewTexts(reason: string): Texts {
+  const meaning = codeMeaning(reason);
+  return {
+    means:
+      findMeaning(reason) ??
+      `The provider did not say for sure whether the call was placed (${reason}${meaning === "" ? "" : `: ${meaning}`}).`,
+    fix: "See in the provider's records whether it was placed, and decide.",
+  };
+}
+
+export const textsOf = {
+  pause: {
+    means: "An operator keeps these calls waiting.",
+    fix: "Resume them once their cause is gone; they expire meanwhile.",
+  },
+  systemPause: {
+    means:
+      "The service paused the agent, as its calls end as they are answered, or carriers block them.",
+    fix: "Look at its latest results, fix the agent or its numbers, and resume it.",
+  },
+  events: {
+    means: "Events were not taken within ten tries, and are not sent any more.",
+    fix: "Fix the receiver, then replay its events.",
+  },
+  deadLetters: {
+    means: "Messages that failed a hundred times are kept in the object store.",
+    fix: "The next sweep handles them; put back or discard those that stay.",
+  },
+  restored: {
+    means: "The ledger was restored from a backup, and nothing is dialed.",
+    fix: "Confirm to what time it was restored: npm run calls -- restored.",
+  },
+  recovering: {
+    means: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
+    fix: "Wait until it has ended; see how far it is: npm run calls -- restored.",
+  },
+  full: {
+    means: "The ledger is nearly as large as it may be.",
+    fix: "Lower retentionDays, or archive ended calls.",
+  },
+  halted: {
+    means:
+      "Sweeps have not gone through all calls for five minutes: waiting calls may not be dialed.",
+    fix: "Look at the log of the sweep, and whether its schedule runs.",
+  },
+  pool: {
+    means: "All numbers of the agent's pool rest, as carriers have blocked them.",
+    fix: "Add numbers to the pool, or wait until the first has rested.",
+  },
+} as const satisfies Record<string, Texts>;
