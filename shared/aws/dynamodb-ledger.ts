@@ -22,6 +22,13 @@ import { dayMs } from "../lib/units.ts";
 /** Time from a row's retention to its deletion by DynamoDB, in which the purge logs unresolved rows. */
 const usualGraceMs = 7 * dayMs;
 
+/** Indexes of what is due, by what it is of. */
+const dueIndexes = {
+  calls: "due",
+  events: "events",
+  "client-receiver-events": "clientReceiverEvents",
+} as const;
+
 /**
  * Creates the ledger in DynamoDB; dynamodb-table.ts describes its table.
  *
@@ -76,12 +83,7 @@ export function createDynamoLedger(
       return writeVersioned(items, writes, { now, mayExpire: false });
     },
     due({ of = "calls", backlogs, until, each }) {
-      const index =
-        of === "client-receiver-events"
-          ? "clientReceiverEvents"
-          : of === "events"
-            ? "events"
-            : "due";
+      const index = dueIndexes[of];
       const { rangeKey } = dynamoTable.indexes[index];
       return allEnded(backlogs, async ({ key, after }): Promise<DuePosition[]> => {
         const range = {

@@ -1,4 +1,5 @@
-import { sandboxType } from "./call-request.ts";
+/** Kind of the route of test calls (shared/providers/sandbox.ts). No dial plan may name it. */
+export const sandboxType = "sandbox";
 
 /**
  * The kinds of dialing provider (shared/providers/list.ts). Whoever parses a row or a dial plan knows their names alone: what a

@@ -108,23 +108,27 @@ export async function readControls(
     ...[...asIs].flatMap((name) => (posted.has(name) ? [] : roundKeyOf(name))),
     ...waiting.flatMap(cancellationKeysOf),
     ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
-    ...plans.flatMap(({ table }) => {
-      const resolver = createResolver(table, () => undefined);
-      const resolved = [...backlogs.values()].map((of) => ({ of, target: resolver.find(of) }));
-      return listKeys(forecastKeys, resolved, now);
-    }),
+    ...plans.flatMap((plan) => keysUnder(plan, [...backlogs.values()], now)),
   ];
   const controls = await deps.documents.read(distinctKeys(keys));
   const hasClientEntries = listIn(controls)?.hasClientEntries === true;
   const calls = [...requests.map((request) => ({ client, mode, request })), ...waiting];
-  const {
-    documents: own,
-    hashes,
-    caps,
-  } = await readNumbers(calls, { plans, hasClientEntries }, deps);
-  const documents = toControlDocuments(joined(own, controls));
+  const numbers = await readNumbers(calls, { plans, hasClientEntries }, deps);
+  const { hashes, caps } = numbers;
+  const documents = toControlDocuments(joined(numbers.documents, controls));
   const isOther = isOfOtherKey(controls, deps.hashKeys);
   return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };
+}
+
+/** Names the documents by which the calls of backlogs are decided under a plan. */
+function keysUnder(
+  { table }: PlanWithSchedule,
+  backlogs: readonly (ClientAgent & ClientOfMode)[],
+  now: number,
+): DocumentKey[] {
+  const resolver = createResolver(table, () => undefined);
+  const resolved = backlogs.map((of) => ({ of, target: resolver.find(of) }));
+  return listKeys(forecastKeys, resolved, now);
 }
 
 function joined(one: DocumentsRead, other: DocumentsRead): DocumentsRead {

@@ -1,6 +1,5 @@
 import { createBench } from "#test/support/results-bench.ts";
 import { describe, expect, it } from "vitest";
-import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { liveKeysOf } from "#shared/rules/live-calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { type Bench, callsNow, hashOf, sendEach, statesOf } from "#test/support/dialer-calls.ts";
@@ -11,8 +10,7 @@ const plan = { maxCalls: { count: 1, days: 1 } };
 
 async function putLater(bench: Bench, kind: "cap" | "live-calls", key: string) {
   const next = { kind, key, version: "later", value: { entries: "later" }, expiresAt: null };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only a later version knows the form
-  await bench.documents.write([{ next: next as unknown as StoredDocument, seen: null }]);
+  await bench.documents.write([{ next, seen: null }]);
 }
 
 describe.each([true, false])("where calls share statements: %s", (sharesStatements) => {

@@ -198,8 +198,7 @@ describe("an account's document that only a later version can read", () => {
     const name = { kind: "account", key: ownAccount } as const;
     const seen = (await bench.documents.read([name])).get("account", ownAccount)?.version ?? null;
     const next = { ...name, version: "later", value: { quick: "very" }, expiresAt: null };
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
-    await bench.documents.write([{ next: next as unknown as StoredDocument, seen }]);
+    await bench.documents.write([{ next, seen }]);
     bench.answer = async () => {
       await bench.sleep(3_000);
       return { kind: "placed" };
