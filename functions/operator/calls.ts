@@ -84,7 +84,7 @@ const listedCallSchema = z
       .check(z.describe("What holds it now, as `why` says it, of a waiting call if asked for")),
   })
   .check(z.meta({ id: "ListedCall" }));
-export type ListedCall = z.infer<typeof listedCallSchema>;
+type ListedCall = z.infer<typeof listedCallSchema>;
 
 const callsSchema = z.strictObject({
   calls: z.array(listedCallSchema),
