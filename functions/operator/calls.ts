@@ -84,7 +84,6 @@ const listedCallSchema = z
       .check(z.describe("What holds it now, as `why` says it, of a waiting call if asked for")),
   })
   .check(z.meta({ id: "ListedCall" }));
-type ListedCall = z.infer<typeof listedCallSchema>;
 
 const callsSchema = z.strictObject({
   calls: z.array(listedCallSchema),

@@ -345,6 +345,10 @@ function troubledPorts(
           for (const one of asked.split("|")) {
             if (!isShared(one)) traces.push(`port ${port}.${String(name)} ${one}`);
           }
+          // Since then, removals are read a second time: it takes no time, and does not fail.
+          if (about.startsWith("documents.read unlisted:") && count > 1) {
+            return await Reflect.apply(method, target, values);
+          }
           const ms = isInstant ? 0 : Math.floor(100 * fractionOf(seed, `ms ${about} ${count}`));
           await clock.sleep(ms);
           const fate = fractionOf(seed, `fate ${about} ${count}`);

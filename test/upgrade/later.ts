@@ -2,7 +2,12 @@ import { expect } from "vitest";
 import { backlogOf, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
-import type { DocumentKey, Kind, StoredDocument } from "#shared/ports/document-kinds.ts";
+import {
+  counterKinds,
+  type DocumentKey,
+  type Kind,
+  type StoredDocument,
+} from "#shared/ports/document-kinds.ts";
 import { aLaterRow, aRowIn } from "../support/call-rows.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import type { ReadableFixture } from "./fixture.ts";
@@ -12,7 +17,7 @@ import type { Service } from "./service.ts";
 /** A field that no version knows. */
 export const laterField = "laterField";
 /** Kinds whose documents have counters alone, or one number. */
-const ofNumbers = new Set(["counters", "usage", "day-counts", "write-counts", "gathered", "pace"]);
+const ofNumbers: ReadonlySet<string> = new Set([...counterKinds, "pace"]);
 
 /** Adds a field that this version does not know to each row and document, as a later version would. */
 export async function addLater(
