@@ -98,7 +98,7 @@ function RequestList({ filter }: { filter: Filter }) {
     ? "There is no such request."
     : "There is no request yet. A batch appears once the dialer has read it.";
   return (
-    <section class="card" aria-label="Requests">
+    <section class="card" aria-label="All requests">
       {list.items === undefined || list.items.length === 0 ? null : (
         <Table label="Requests" columns={columns}>
           {list.items.map((request) => (
