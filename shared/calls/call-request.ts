@@ -1,6 +1,6 @@
 import * as z from "../lib/zod.ts";
 import { type AccountName, type Mode, toAccountName } from "./ids.ts";
-import { type ProviderType, sandboxType } from "./provider-types.ts";
+import type { ProviderType } from "./provider-types.ts";
 import { isE164 } from "../telephony/phone-number.ts";
 import { toCanonical } from "../telephony/renumbered.ts";
 import { timeZoneProblem } from "../telephony/time-zone.ts";
@@ -289,6 +289,9 @@ export interface Route {
   /** True if the provider drops a call whose id it has seen, so that a call of unknown outcome may be resent. */
   idempotent?: boolean | undefined;
 }
+
+/** Kind of the route of test calls (shared/providers/sandbox.ts). No dial plan may name it. */
+export const sandboxType = "sandbox" satisfies ProviderType;
 
 /**
  * Returns the route of a test client's calls in the place of an agent's own. Its account is the test client's alone, and

@@ -1,6 +1,3 @@
-/** Kind of the route of test calls (shared/providers/sandbox.ts). No dial plan may name it. */
-export const sandboxType = "sandbox";
-
 /**
  * The kinds of dialing provider (shared/providers/list.ts). Whoever parses a row or a dial plan knows their names alone: what a
  * kind can do, the entries hand in (`RouteKinds`).
@@ -13,7 +10,7 @@ export const providerTypes = [
   "livekit",
   "plivo",
   "retell",
-  sandboxType,
+  "sandbox",
   "signalwire",
   "simulator",
   "telnyx",
@@ -27,8 +24,8 @@ export const providerTypes = [
 /** A kind of dialing provider. */
 export type ProviderType = (typeof providerTypes)[number];
 
-/** Names of the kinds that a dial plan may name. */
-export const plannedTypes = providerTypes.filter((name) => name !== sandboxType);
+/** Names of the kinds that a dial plan may name: all but that of test calls. */
+export const plannedTypes = providerTypes.filter((name) => name !== "sandbox");
 
 /** Returns true if a dial plan may name a kind. */
 export function isPlannedType(name: string): name is (typeof plannedTypes)[number] {

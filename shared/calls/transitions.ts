@@ -1,7 +1,6 @@
 import { claimLifeMs } from "../lib/timing.ts";
 import * as z from "../lib/zod.ts";
-import type { Route } from "./call-request.ts";
-import { sandboxType } from "./provider-types.ts";
+import { type Route, sandboxType } from "./call-request.ts";
 import {
   isIdempotent,
   waitingBacklogOf,

@@ -1,5 +1,4 @@
-import { type Call, type CallRequest, type Route } from "../calls/call-request.ts";
-import { sandboxType } from "../calls/provider-types.ts";
+import { type Call, type CallRequest, type Route, sandboxType } from "../calls/call-request.ts";
 import { costlyServiceOf, countryOf } from "../telephony/phone-number.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RetryRule } from "./retry-rules.ts";

@@ -1,8 +1,8 @@
 import { costlyServices, hasNumbers } from "../telephony/phone-number.ts";
 import * as z from "../lib/zod.ts";
 import { parseClientReceiver } from "../ports/receiver-kinds.ts";
-import type { Route } from "../calls/call-request.ts";
-import { isPlannedType, sandboxType } from "../calls/provider-types.ts";
+import { type Route, sandboxType } from "../calls/call-request.ts";
+import { isPlannedType } from "../calls/provider-types.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";

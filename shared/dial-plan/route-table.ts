@@ -1,7 +1,13 @@
-import { accountNameOf, planAccountOf, type Route, toSandboxRoute } from "../calls/call-request.ts";
+import {
+  accountNameOf,
+  planAccountOf,
+  type Route,
+  sandboxType,
+  toSandboxRoute,
+} from "../calls/call-request.ts";
 import type * as z from "../lib/zod.ts";
 import type { AccountName, ClientOfMode, Mode } from "../calls/ids.ts";
-import { isPlannedType, type ProviderType, sandboxType } from "../calls/provider-types.ts";
+import { isPlannedType, type ProviderType } from "../calls/provider-types.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
 import { findAgentRoute } from "./dial-plan.ts";

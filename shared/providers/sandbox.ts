@@ -3,7 +3,7 @@
  * docs/sandbox.md lists. It serves test clients on every deployment, and no dial plan can name it. The id that it gives to
  * a call contains the digits and the time of dialing, so it needs no memory.
  */
-import { sandboxType } from "../calls/provider-types.ts";
+import { sandboxType } from "../calls/call-request.ts";
 import type { ResultStatus } from "../calls/call-result.ts";
 import type { Send } from "../lib/http-client.ts";
 import { isTestNumber } from "../calls/test-numbers.ts";

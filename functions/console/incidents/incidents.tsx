@@ -120,7 +120,7 @@ function DeadLetters() {
             <p>There is none: no message has failed a hundred times.</p>
           ) : (
             <Table
-              label="Dead letters"
+              label="All dead letters"
               columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
             >
               {letters.map(({ name, queue, stored_at, bytes }) => (

@@ -47,7 +47,7 @@ const picks: Readonly<Record<string, typeof PickClient>> = {
   client: PickClient,
   campaign: PickCampaign,
   agent_id: PickAgent,
-  provider: PickAccount,
+  account: PickAccount,
 };
 
 /** A field of a filter. */

@@ -1,4 +1,4 @@
-import { sandboxType } from "#shared/calls/provider-types.ts";
+import { sandboxType } from "#shared/calls/call-request.ts";
 import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";

@@ -1,8 +1,7 @@
 import { type CallRow, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
-import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
-import { sandboxType } from "#shared/calls/provider-types.ts";
+import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "#shared/calls/record-result.ts";
 import { errorForLog } from "#shared/lib/log.ts";

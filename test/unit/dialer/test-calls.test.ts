@@ -3,7 +3,7 @@ import { accountOf } from "#test/support/account-of.ts";
 import { createAccountDays } from "#functions/dialer/record/account-days.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
-import { plannedTypes, sandboxType } from "#shared/calls/provider-types.ts";
+import { plannedTypes } from "#shared/calls/provider-types.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openBreaker } from "#functions/dialer/breakers/circuit-breaker.ts";
@@ -11,7 +11,7 @@ import { take } from "#shared/rules/calls-per-day.ts";
 import { logDecision } from "#functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
-import { accountNameOf } from "#shared/calls/call-request.ts";
+import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
 import {
   backlogOf,
   backlogOfKey,
