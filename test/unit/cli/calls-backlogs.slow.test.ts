@@ -24,7 +24,7 @@ describe("npm run calls -- backlogs", () => {
     await pause({ account: "webhook" });
     const table = await calls("backlogs");
     expect(table).toMatch(/agent_sales +crm .* 2 .* Paused: agent agent_sales\./);
-    expect(table).toMatch(/agent_support +shop .* 500 or more .* Paused: account webhook\./);
+    expect(table).toMatch(/agent_support +shop .* 501 .* Paused: account webhook\./);
     expect(table).toContain(
       `Oldest due: ${isoOf(now - 2 * minuteMs)}.\nLast full sweep: none yet.`,
     );
