@@ -67,4 +67,5 @@ async function create() {
 }
 
 describeLargeRestore("DynamoDB", create, { backlogs: 500, calls: 5 });
-describeLongJournal("DynamoDB", create);
+// D1 tells the same story in the gate: `npm run test:schedules` tells it here, at full size.
+if (process.env["LONG"] === "1") describeLongJournal("DynamoDB", create);
