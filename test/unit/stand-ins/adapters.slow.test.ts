@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Failure } from "#infra/stand-ins/failures.ts";
 import { standInTypes } from "#infra/stand-ins/index.ts";
 import { plannedTypes } from "#shared/calls/provider-types.ts";
@@ -6,6 +6,9 @@ import { startTestPair } from "#test/support/test-adapter.ts";
 import { base64, createPrivateKey } from "#test/support/private-key.ts";
 import { aCallOfText, type Pair, routeFields, startPair } from "#test/support/stand-ins.ts";
 import { firstOf } from "#test/support/first-of.ts";
+
+// Adapters load signing with their first request, which has half a second here.
+beforeAll(() => import("#shared/providers/jwt.ts"));
 
 /** Types that have both an adapter and a stand-in. */
 const types = plannedTypes.filter((type) => standInTypes.has(type) && type in routeFields);
