@@ -111,7 +111,7 @@ const checkedSchema = z.strictObject({ listed: z.boolean() });
 
 const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
-  summary: "Whether a number is on it",
+  summary: "Check whether a number is on it",
   method: "post",
   description: lookUpText,
   role: "find",

@@ -32,7 +32,7 @@ type RestoreView = z.infer<typeof restoreViewSchema>;
 const showRestore = declareRoute({
   operationId: "showRestore",
   summary:
-    "Whether the ledger was restored from a backup, and how far the calls have been gone through",
+    "Show whether the ledger was restored from a backup, and how far the calls have been gone through",
   method: "get",
   path: "/restored",
   answer: restoreViewSchema,

@@ -58,8 +58,8 @@ export type CountedCalls =
  * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
  * that would have fitted may be refused.
  *
- * Of a request with a key the addition is its mark: the number of its tries that stand. The mark's name has the request's calls, which count
- * as long as a try stands, however many there are. So a repeat after a failure counts nothing more, whether or not the
+ * A request with a key adds to its mark, which counts the tries of it that stand. The mark's name has the number of the request's calls: they
+ * count once as long as any try stands. So a repeat after a failure counts nothing more, whether or not the
  * addition before was done, and to leave is one addition.
  *
  * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then

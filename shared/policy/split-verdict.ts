@@ -2,7 +2,7 @@
 export interface ArmResults {
   /** Chains that ended with a known result: the whole of both shares. */
   ended: number;
-  /** Those that a person or a machine answered. */
+  /** Chains whose last call a person or a machine answered. */
   answered: number;
   completed: number;
 }

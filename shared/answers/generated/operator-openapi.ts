@@ -650,7 +650,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Whether a number is on it
+         * Check whether a number is on it
          * @description Needs the role `find`. Recorded by the number's keyed hash. A token looks up at most 100 numbers in an hour; one number counts once.
          */
         post: operations["checkDoNotCall"];
@@ -728,7 +728,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the ledger was restored from a backup, and how far the calls have been gone through
+         * Show whether the ledger was restored from a backup, and how far the calls have been gone through
          * @description Needs the role `see`.
          */
         get: operations["showRestore"];
