@@ -4,8 +4,9 @@ import { restoreKey } from "#shared/policy/controls.ts";
 import { suspendedAt } from "../support/document-values.ts";
 import { type DutiesBench, fillBacklogs } from "../support/duties-bench.ts";
 
-/** `LONG=1` runs the largest size. */
+/** `LONG=1` runs the largest size, or `BACKLOGS` of it. */
 const isLong = process.env["LONG"] === "1";
+const largest = { backlogs: Number(process.env["BACKLOGS"] ?? 10_000), calls: 50 };
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const usualMinutesMax = 20;
@@ -23,7 +24,7 @@ export function describeLargeRestore(
   create: () => Promise<DutiesBench>,
   { backlogs, calls }: { backlogs: number; calls: number } = { backlogs: 1_200, calls: 5 },
 ): void {
-  const sizes = isLong ? { backlogs: 10_000, calls: 50 } : { backlogs, calls };
+  const sizes = isLong ? largest : { backlogs, calls };
 
   describe(`a restore of ${sizes.backlogs} backlogs in ${name}`, () => {
     it("ends within twenty minutes though each second sweep is killed, each at a later step", async () => {
