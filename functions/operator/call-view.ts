@@ -1,3 +1,4 @@
+import { labelViews } from "#shared/calls/labels.ts";
 import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { Tries } from "#shared/calls/tries.ts";
@@ -28,7 +29,7 @@ export const callViewSchema = z
     attempt: z.int(),
     not_before: z.nullable(time).check(z.describe("Call-Not-Before of its request")),
     urgent: z.boolean().check(z.describe("True by Call-Priority of its request")),
-    campaign: z.nullable(z.string()).check(z.describe("Call-Campaign of its request")),
+    ...labelViews,
     ...splitView,
     due_at: z.nullable(time),
     accepted_at: time,
@@ -108,7 +109,7 @@ export function toCallView(row: CallRow): CallView {
     attempt: row.attempt,
     not_before: toIsoTime(row.notBefore),
     urgent: row.isUrgent,
-    campaign: row.campaign ?? null,
+    ...row.labels,
     ...toSplitView(row),
     // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),

@@ -63,11 +63,11 @@ const listCampaigns = declareRoute({
   async handle({ deps, query }) {
     const { usage, from } = await readOfCampaigns(deps);
     const wanted = usage.filter(
-      ({ client, campaign }) =>
-        campaign !== otherNames && (query.client === undefined || client === query.client),
+      ({ client, labels }) =>
+        labels.campaign !== otherNames && (query.client === undefined || client === query.client),
     );
-    const groups = Map.groupBy(wanted, ({ client, campaign }) =>
-      JSON.stringify([client, campaign]),
+    const groups = Map.groupBy(wanted, ({ client, labels }) =>
+      JSON.stringify([client, labels.campaign]),
     );
     const campaigns = [...groups.values()]
       .map(toCampaign)
@@ -128,7 +128,7 @@ const showCampaign = declareRoute({
       return answerProblem(c, 404, { detail: "This client has no campaign of this name." });
     }
     const { usage, from } = await readOfCampaigns(deps, isWhole ? oldest.acceptedAt : 0);
-    const own = usage.filter((one) => one.client === client && one.campaign === name);
+    const own = usage.filter((one) => one.client === client && one.labels.campaign === name);
     const results = sumUsage(own);
     const looked = await sampleOf(found, deps);
     const counted = looked.reduce((sum, one) => sum + one.ids.length, 0);
@@ -166,7 +166,7 @@ async function readOfCampaigns({ clock, documents }: RouteDeps, since = 0) {
   const to = clock.now();
   const from = Math.max(since, to - usageDays * dayMs);
   const read = await readUsage({ from, to }, documents);
-  return { ...read, usage: read.usage.filter(({ campaign }) => campaign !== "") };
+  return { ...read, usage: read.usage.filter(({ labels }) => labels.campaign !== undefined) };
 }
 
 /** @param own usage of one campaign, newest first */
@@ -175,7 +175,7 @@ function toCampaign(own: readonly Usage[]): Campaigns["campaigns"][number] {
   const first =
     own.findLast(({ counters }) => (counters[usageCounters.accepted] ?? 0) > 0) ?? own.at(-1);
   return {
-    name: last?.campaign ?? "",
+    name: last?.labels.campaign ?? "",
     client: last?.client ?? "",
     requests: own.reduce((sum, { counters }) => sum + (counters[usageCounters.requests] ?? 0), 0),
     first_accepted_at: toIsoTime(first?.hour ?? 0),

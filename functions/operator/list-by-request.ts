@@ -20,12 +20,12 @@ export function findRequestList({ client, campaign, agent_id }: RequestNames): L
 
 /** True if a row has all names that are given. */
 export function hasNames(
-  row: Pick<CallRow, "client" | "campaign" | "agentId">,
+  row: Pick<CallRow, "client" | "labels" | "agentId">,
   { client, campaign, agent_id }: RequestNames,
 ): boolean {
   return (
     (client === undefined || row.client === client) &&
-    (campaign === undefined || row.campaign === campaign) &&
+    (campaign === undefined || row.labels?.campaign === campaign) &&
     (agent_id === undefined || row.agentId === agent_id)
   );
 }

@@ -1,3 +1,4 @@
+import { labelViews } from "#shared/calls/labels.ts";
 import { resultStatuses } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
@@ -20,7 +21,7 @@ export const requestViewSchema = z
   .strictObject({
     id: z.string(),
     client: z.string(),
-    campaign: z.nullable(z.string()).check(z.describe("Call-Campaign of the request")),
+    ...labelViews,
     accepted_at: time,
     total: z.int().check(z.describe("Calls of the request")),
     agents: z.array(z.string()).check(z.describe("Of the counted calls, at most 20")),
@@ -103,7 +104,7 @@ export function toRequestView(
   return {
     id: requestIdOf(one.id),
     client: one.client,
-    campaign: one.campaign ?? null,
+    ...one.labels,
     accepted_at: toIsoTime(one.acceptedAt),
     total,
     agents: [...new Set(rows.map(({ agentId }) => agentId))].toSorted().slice(0, namesMax),

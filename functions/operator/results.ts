@@ -74,7 +74,7 @@ const listResults = declareRoute({
       (one) =>
         (client === undefined || one.client === client) &&
         (agent_id === undefined || one.agentId === agent_id) &&
-        (campaign === undefined || one.campaign === campaign),
+        (campaign === undefined || one.labels.campaign === campaign),
     );
     const rows = groupBy(usage, query.by);
     const minutes = to - from <= shortMs ? slotMinutes : 60;
@@ -95,14 +95,14 @@ export const resultRoutes = [listResults];
 type By = "agent" | "client" | "campaign" | "hour";
 type Row = z.infer<typeof rowSchema>;
 
-function nameOf({ client, agentId, campaign, hour }: Usage, by: By) {
+function nameOf({ client, agentId, labels, hour }: Usage, by: By) {
   switch (by) {
     case "agent":
       return { agent_id: agentId };
     case "client":
       return { client };
     case "campaign":
-      return { client, campaign: campaign === "" ? null : campaign };
+      return { client, campaign: labels.campaign ?? null };
     case "hour":
       return { hour: toIsoTime(hour) };
   }

@@ -87,7 +87,7 @@ async function suggest(text: string, deps: RouteDeps): Promise<Found[]> {
   const names: Record<"agent" | "client" | "campaign", Set<string>> = {
     agent: new Set([...Object.keys(plan.agents), ...usage.map(({ agentId }) => agentId)]),
     client: new Set(usage.map(({ client }) => client)),
-    campaign: new Set(usage.map(({ campaign }) => campaign ?? "")),
+    campaign: new Set(usage.map(({ labels }) => labels.campaign ?? "")),
   };
   const start = text.toLowerCase();
   const fits = (name: string) =>

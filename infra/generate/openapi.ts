@@ -1,9 +1,6 @@
 /** Makes the OpenAPI documents from the routes of the API and the schemas by which these judge requests. */
-import {
-  campaignHeader,
-  notBeforeHeader,
-  priorityHeader,
-} from "#functions/api/calls/call-headers.ts";
+import { labelDescriptions, labels } from "#shared/calls/labels.ts";
+import { notBeforeHeader, priorityHeader } from "#functions/api/calls/call-headers.ts";
 import { endpoints } from "#functions/api/calls/endpoints.ts";
 import { operatorRoutes } from "#functions/operator/routes.ts";
 import { type ClientRoute, clientRoutes } from "#functions/api/requests/routes.ts";
@@ -102,13 +99,12 @@ const callParameters = [
       "The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn.",
     schema: { type: "string", const: "urgent" },
   },
-  {
-    name: campaignHeader,
+  ...Object.entries(labels).map(([name, { header }]) => ({
+    name: header,
     in: "header",
-    description:
-      "Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`.",
+    description: labelDescriptions[name] ?? "",
     schema: { type: "string", minLength: 1, maxLength: 775, pattern: "^[\\x20-\\x7e]+$" },
-  },
+  })),
 ];
 
 const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[number]) => ({

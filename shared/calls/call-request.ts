@@ -1,3 +1,4 @@
+import type { Labels } from "./labels.ts";
 import * as z from "../lib/zod.ts";
 import { type AccountName, type Mode, toAccountName } from "./ids.ts";
 import type { ProviderType } from "./provider-types.ts";
@@ -231,8 +232,8 @@ export interface CallHeaders {
   notBefore?: number | undefined;
   /** `Call-Priority: urgent`. */
   urgent?: true | undefined;
-  /** `Call-Campaign`: the client's name for the requests that belong together. Nothing of the dialing depends on it. */
-  campaign?: string | undefined;
+  /** Present if there are any. */
+  labels?: Labels | undefined;
 }
 
 /** The headers of a call's request, and what else is known of the call from its beginning and goes on with its chain. */

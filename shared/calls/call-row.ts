@@ -1,3 +1,4 @@
+import type { Labels } from "./labels.ts";
 import type { CallEvent } from "./call-event.ts";
 import {
   type Call,
@@ -126,8 +127,8 @@ export interface CallRow {
   notBefore: number | null;
   /** True if the call goes before others of its client. */
   isUrgent: boolean;
-  /** `Call-Campaign` of its request. */
-  campaign?: string | undefined;
+  /** Present if its request has any. */
+  labels?: Labels | undefined;
   /** The split that has chosen the call's agent, and its round. */
   split?: string | undefined;
   /** Written with the first row of a call, and never changed. */
@@ -193,13 +194,13 @@ export function toCall(row: CallRow): Call | undefined {
 export function headersOf({
   notBefore,
   isUrgent,
-  campaign,
+  labels,
   split,
-}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign" | "split">): CallOrigin {
+}: Pick<CallRow, "notBefore" | "isUrgent" | "labels" | "split">): CallOrigin {
   return {
     ...(notBefore === null ? {} : { notBefore }),
     ...(isUrgent ? { urgent: true } : {}),
-    ...(campaign === undefined ? {} : { campaign }),
+    ...(labels === undefined ? {} : { labels }),
     ...(split === undefined ? {} : { split }),
   };
 }
@@ -254,7 +255,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     batchCalls: call.batchCalls,
     notBefore: call.notBefore ?? null,
     isUrgent: call.urgent ?? false,
-    ...(call.campaign === undefined ? {} : { campaign: call.campaign }),
+    ...(call.labels === undefined ? {} : { labels: call.labels }),
     ...(call.split === undefined ? {} : { split: call.split }),
     ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],

@@ -1,3 +1,4 @@
+import { type Labels, labelViews } from "./labels.ts";
 import { parseSplitMark } from "./split-mark.ts";
 import * as z from "../lib/zod.ts";
 import type { CallRow } from "./call-row.ts";
@@ -54,25 +55,22 @@ export const headersView = {
   urgent: z
     .optional(z.literal(true))
     .check(z.describe("Call-Priority of its request; absent where none was sent")),
-  campaign: z
-    .optional(z.string())
-    .check(z.describe("Call-Campaign of its request; absent where none was sent")),
+  ...labelViews,
 };
 
 export function toHeadersView({
   notBefore,
   isUrgent,
-  campaign,
-}: Pick<CallRow, "notBefore" | "isUrgent" | "campaign">): {
+  labels,
+}: Pick<CallRow, "notBefore" | "isUrgent" | "labels">): Labels & {
   not_before?: string;
   urgent?: true;
-  campaign?: string;
 } {
   const not_before = textOf(notBefore);
   return {
     ...(not_before === null ? {} : { not_before }),
     ...(isUrgent ? { urgent: true } : {}),
-    ...(campaign === undefined ? {} : { campaign }),
+    ...labels,
   };
 }
 

@@ -258,7 +258,7 @@ export interface EventBody {
 /** The fields of a row that its events contain. */
 type EventSubject = Pick<
   CallRow,
-  "id" | "agentId" | "notBefore" | "isUrgent" | "campaign" | "split" | "echo" | "result" | "tries"
+  "id" | "agentId" | "notBefore" | "isUrgent" | "labels" | "split" | "echo" | "result" | "tries"
 > &
   Partial<Pick<CallRow, "ancestors" | "mode">>;
 

@@ -1,5 +1,5 @@
 import { isNumberLike, judgeHeading, type PhoneHeading, wordsOf } from "./phone-words.ts";
-import { type LeadTable, mendColumns } from "./lead-table.ts";
+import { type LeadTable, refusedColumns } from "./lead-table.ts";
 
 /** Meanings of a column. */
 export const columnRoles = ["number", "agent", "timezone", "context", "ignored"] as const;
@@ -39,7 +39,7 @@ export function guessColumns(table: Columns, agents?: readonly string[]): Guesse
   const words = columns.map((name) => wordsOf(name).join(" "));
   const timezone = words.findIndex((name) => ["timezone", "time zone", "tz"].includes(name));
   const { agent, notes } = findAgent(table, words, agents);
-  const isIgnored = (name: string) => /^column \d+$/.test(name) || mendColumns.includes(name);
+  const isIgnored = (name: string) => /^column \d+$/.test(name) || refusedColumns.includes(name);
   const free = columns.flatMap((name, index) => {
     const isTaken = index === agent || index === timezone || isIgnored(name);
     return isTaken || name.startsWith("context.") ? [] : index;

@@ -4,7 +4,7 @@ export interface DecodedText {
   encoding: "UTF-8" | "UTF-16" | "Windows-1252";
 }
 
-/** Bytes that are looked at to tell UTF-16 without a byte order mark. */
+/** Bytes that are looked at to recognise UTF-16 without a byte order mark. */
 const sampleBytes = 4_000;
 /** Share of zero bytes at every other position from which on a text counts as UTF-16. */
 const zeroShare = 0.3;

@@ -19,4 +19,4 @@ export interface LeadTable {
 }
 
 /** Columns that a file of refused rows has before those of the first file. They mean nothing when it is read. */
-export const mendColumns = ["line", "refused because"];
+export const refusedColumns = ["line", "refused because"];

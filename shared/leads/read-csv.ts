@@ -1,6 +1,6 @@
 import Papa from "papaparse";
 import { isNumberLike, judgeHeading } from "./phone-words.ts";
-import { type LeadTable, mendColumns, type Row } from "./lead-table.ts";
+import { type LeadTable, refusedColumns, type Row } from "./lead-table.ts";
 
 /** Separators that are told apart by the first lines. */
 const separators = [",", ";", "\t", "|"];
@@ -132,7 +132,7 @@ function columnsOf(cells: readonly string[]): string[] {
 /** @throws an Error for people if the headings are a title: most rows have more, and no heading names a phone number */
 function refuseTitle(rows: readonly Row[], { columns }: Layout): void {
   const { length } = columns;
-  const isKnown = (name: string) => mendColumns.includes(name) || judgeHeading(name) !== "no";
+  const isKnown = (name: string) => refusedColumns.includes(name) || judgeHeading(name) !== "no";
   const wide = rows.filter(({ cells }) => cells.length > length);
   if (columns.some(isKnown)) return;
   if (wide.length < 2 || wide.length * 2 <= rows.length) return;

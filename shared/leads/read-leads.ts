@@ -11,7 +11,7 @@ const agentPattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,128}$/u;
 /** Rows that are read before the page may draw again. */
 const rowsAtOnce = 1_000;
 
-/** The person to be called, as a row tells of them. */
+/** The person to be called, as a row describes them. */
 export interface Lead {
   line: number;
   /** The number as the file has it. */

@@ -1,6 +1,6 @@
 import { formulaStart } from "../lib/csv.ts";
 import { decodeText } from "./decode-text.ts";
-import { type LeadTable, mendColumns, type Row } from "./lead-table.ts";
+import { type LeadTable, refusedColumns, type Row } from "./lead-table.ts";
 import { readCsv } from "./read-csv.ts";
 
 const fileBytesMax = 50 * 1024 * 1024;
@@ -18,8 +18,8 @@ export function readTable(bytes: Uint8Array): LeadTable {
   const table = isJson ? readJson(text) : readCsv(text, encoding);
   if (table.rows.length === 0) throw new Error("The file has no rows.");
   if (table.rows.length > rowsMax) throw new Error("The file has more than 100,000 rows.");
-  const isMendFile = mendColumns.every((name) => table.columns.includes(name));
-  return isMendFile ? withoutApostrophes(table) : table;
+  const isRefusedFile = refusedColumns.every((name) => table.columns.includes(name));
+  return isRefusedFile ? withoutApostrophes(table) : table;
 }
 
 /** Takes off the apostrophes that a file of refused rows has before what a spreadsheet would take for a formula. */

@@ -3,7 +3,7 @@
  * libphonenumber's tables are larger than the page.
  */
 export { guessColumns } from "./columns.ts";
-export { toMendCsv } from "./mend-csv.ts";
+export { toRefusedCsv } from "./refused-csv.ts";
 export { readLeads } from "./read-leads.ts";
 export { describeNumber, listCountries, readNumber } from "./read-number.ts";
 export { readNumbers } from "./read-numbers.ts";

@@ -1,11 +1,12 @@
+import type { Labels } from "../calls/labels.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 
 /** The names by which calls are counted. A document of kind `usage` has those of one hour. */
 export interface UsageOf {
   client: string;
   agentId: string;
-  /** The `Call-Campaign` of their requests. Absent: none was sent. */
-  campaign?: string | undefined;
+  /** Labels of their requests. Absent: none was sent. */
+  labels?: Labels | undefined;
   /** The split that has chosen the agent, and its round. No usage is counted by it. */
   split?: string | undefined;
 }

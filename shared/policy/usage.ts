@@ -1,3 +1,4 @@
+import type { Labels } from "../calls/labels.ts";
 import type { First } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow, HistoryEntry } from "../calls/call-row.ts";
@@ -8,9 +9,9 @@ import type { Addition, Documents } from "../ports/documents.ts";
 import { splitAdditions } from "./split-rounds.ts";
 import { endOf, type UsageOf, type UsageStep } from "./usage-ends.ts";
 
-/** Name under which a client's campaigns, and agents that the plan does not name, count once there are too many. */
+/** Name under which a client's labels, and agents that the plan does not name, count once there are too many. */
 export const otherNames = "*other";
-/** Campaigns and agents of a client that are counted apart in an hour. The rest count together. */
+/** Labels and agents of a client that are counted apart in an hour. The rest count together. */
 const namesMax = 100;
 /** Reads or additions that are under way at once. */
 const atOnce = 10;
@@ -34,8 +35,10 @@ export const usageCounters = {
 const costPrefix = "cost ";
 
 /** Names the document of an hour. The hours sort by time, and those of a client stand together. */
-export function usageKeyOf(at: number, { client, agentId, campaign = "" }: UsageOf) {
-  const key = `${hourPrefixOf(at)}${JSON.stringify([client, agentId, campaign])}`;
+export function usageKeyOf(at: number, { client, agentId, labels = {} }: UsageOf) {
+  // A store may return the labels in another order.
+  const names = Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const key = `${hourPrefixOf(at)}${JSON.stringify([client, agentId, Object.fromEntries(names)])}`;
   return { kind: "usage", key } satisfies DocumentKey<"usage">;
 }
 
@@ -45,9 +48,11 @@ export function hourPrefixOf(at: number): string {
 }
 
 /** Parses a key that `usageKeyOf` made. `hour`: its start, in milliseconds since the epoch. */
-export function parseUsageKey(key: string): Required<Omit<UsageOf, "split">> & { hour: number } {
-  const [client = "", agentId = "", campaign = ""]: string[] = JSON.parse(key.slice(7));
-  return { hour: Number(key.slice(0, 6)) * hourMs, client, agentId, campaign };
+export function parseUsageKey(
+  key: string,
+): Omit<UsageOf, "split"> & { labels: Labels; hour: number } {
+  const [client, agentId, labels]: [string, string, Labels] = JSON.parse(key.slice(7));
+  return { hour: Number(key.slice(0, 6)) * hourMs, client, agentId, labels };
 }
 
 /** A call that has entered a state. */
@@ -66,7 +71,7 @@ const isEnd = (state: CallState) => !states[state].open && state !== "NEEDS_REVI
 
 /** Returns what a call's entering a state adds at this time. */
 export function enteredStep(
-  { client, agentId, campaign, state, before, ancestors = [], first, isPolled }: Entry,
+  { client, agentId, labels, state, before, ancestors = [], first, isPolled }: Entry,
   at: number,
 ): UsageStep {
   const counters: Record<string, number> = {};
@@ -80,7 +85,7 @@ export function enteredStep(
   if (states[state].counted && !waitsAgain) counters[state] = 1;
   const hasEnded = before.some((step) => isEnd(step.state));
   if (isEnd(state) && !isPolled && !hasEnded) counters[endOf(state, at)] = 1;
-  return { of: { client, agentId, campaign }, counters };
+  return { of: { client, agentId, labels }, counters };
 }
 
 /** Returns what a row that has just entered its state adds. An end is always the last step of its history. */
@@ -99,9 +104,9 @@ export function changedStep(before: CallRow, next: CallRow, at: number): UsageSt
       : enteredStep({ ...next, before: before.history, isPolled: next.dueAt !== null }, at)
           .counters;
   const optedOut = next.optedOut && !before.optedOut ? { [usageCounters.optedOut]: 1 } : {};
-  const { client, agentId, campaign, split }: UsageOf = next;
+  const { client, agentId, labels, split }: UsageOf = next;
   return {
-    of: { client, agentId, campaign, split },
+    of: { client, agentId, labels, split },
     counters: sumCounters([
       { ...entered, ...optedOut, ...resultCounters(before, next) },
       endCounters(before, next, at),
@@ -185,7 +190,7 @@ interface UsageHour {
 }
 
 /**
- * Adds steps of calls to the usage of an hour: one document per client, agent and campaign that is counted apart.
+ * Adds steps of calls to the usage of an hour: one document per client, agent and labels that are counted apart.
  *
  * @throws if one of them could not be added; others may have been
  */
@@ -245,9 +250,9 @@ export function namesPrefixOf({ client }: Pick<UsageOf, "client">, at: number): 
   return `${hourPrefixOf(at)}[${JSON.stringify(client)},`;
 }
 
-/** True if clients do not choose the names: those of agents that the plan names, without a campaign. */
-function isFixed({ agentId, campaign }: UsageOf, { agents }: UsageHour): boolean {
-  return campaign === undefined && Object.hasOwn(agents, agentId);
+/** True if clients do not choose the names: those of agents that the plan names, without labels. */
+function isFixed({ agentId, labels }: UsageOf, { agents }: UsageHour): boolean {
+  return labels === undefined && Object.hasOwn(agents, agentId);
 }
 
 /** Reads once for each client which names have a document, where some are not known and there is room for them. */
@@ -274,11 +279,11 @@ async function learnNames(
 }
 
 /**
- * Returns the names under which calls count. Clients choose those of campaigns, and of agents that the plan does not
+ * Returns the names under which calls count. Clients choose labels, and those of agents that the plan does not
  * name, so that many count together. Writers at the same time may admit some more.
  */
 function admit(of: UsageOf, hour: UsageHour): UsageOf {
-  const { client, agentId, campaign } = of;
+  const { client, agentId, labels = {} } = of;
   const names = hour.known.get(namesPrefixOf(of, hour.at));
   if (names === undefined || isFixed(of, hour)) return of;
   const { key } = usageKeyOf(hour.at, of);
@@ -290,6 +295,6 @@ function admit(of: UsageOf, hour: UsageHour): UsageOf {
   return {
     client,
     agentId: Object.hasOwn(hour.agents, agentId) ? agentId : otherNames,
-    campaign: campaign === undefined ? undefined : otherNames,
+    labels: Object.fromEntries(Object.keys(labels).map((name) => [name, otherNames])),
   };
 }

@@ -1,3 +1,4 @@
+import { labelsSchema } from "../calls/labels.ts";
 import * as z from "../lib/zod.ts";
 import {
   type Call,
@@ -18,7 +19,7 @@ export const dispatchRowsMax = 100;
 const headers = {
   notBefore: z.optional(z.number()),
   urgent: z.optional(z.literal(true)),
-  campaign: z.optional(z.string()),
+  labels: z.optional(labelsSchema),
 };
 
 /** Mode of a message's calls. Absent: `live`. */
@@ -96,7 +97,7 @@ export type Message = Exclude<z.infer<typeof messageSchema>, { kind: "calls" }> 
 
 /** Returns the calls of a message, each with its id. A message has all calls of its request. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { mode: ofAll = "live", ancestors, calls, notBefore, urgent, campaign } = message;
+  const { mode: ofAll = "live", ancestors, calls, notBefore, urgent, labels } = message;
   const agents = new Set<string>();
   const firstOf = (agentId: string): { first?: First } => {
     if (agents.has(agentId)) return {};
@@ -115,7 +116,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     ...firstOf(request.agent_id),
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
-    ...(campaign === undefined ? {} : { campaign }),
+    ...(labels === undefined ? {} : { labels }),
     ...(split === undefined ? {} : { split }),
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
@@ -144,13 +145,13 @@ export function createRequestMessage(
   request: Pick<CallsMessage, "requestId" | "client" | "mode" | "acceptedAt" | keyof CallHeaders>,
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
-  const { requestId, client, acceptedAt, notBefore, urgent, campaign } = request;
+  const { requestId, client, acceptedAt, notBefore, urgent, labels } = request;
   // A template, as JSON.stringify of an object costs as much as the rest. Only the names need escaping.
   const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
   const tested = request.mode === "test" ? ',"mode":"test"' : "";
   const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
   const ahead = urgent === undefined ? "" : ',"urgent":true';
-  const named = campaign === undefined ? "" : `,"campaign":${JSON.stringify(campaign)}`;
+  const named = labels === undefined ? "" : `,"labels":${JSON.stringify(labels)}`;
   const requests = isBatch ? text : `[${text}]`;
   return new MessageText(
     [head, tested, later, ahead, named, ',"requests":', requests, "}"].join(""),

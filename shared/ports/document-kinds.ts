@@ -262,7 +262,7 @@ const kinds = {
   unlisted: () => z.looseObject({ at: time, removals: z.int() }),
   /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
   "look-ups": () => z.looseObject({ numbers: z.array(z.string()) }),
-  /** Key: hours since the epoch, client, agent and campaign. What became of their calls in the hour. See usage.ts. */
+  /** Key: hours since the epoch, client, agent and labels. What became of their calls in the hour. See usage.ts. */
   usage: () => counters,
   /** Key: `sweep`. */
   sweep: () =>

@@ -35,9 +35,9 @@ type RowWithoutContext = Omit<CallRow, "version">;
 export function requestListsOf({
   first,
   client,
-  campaign,
+  labels: { campaign } = {},
   agentId,
-}: Pick<CallRow, "first" | "client" | "campaign" | "agentId">): {
+}: Pick<CallRow, "first" | "client" | "labels" | "agentId">): {
   client?: string;
   campaign?: string;
   agentId?: string;

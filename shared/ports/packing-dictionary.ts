@@ -2,7 +2,7 @@
 const seldom = [
   `"notBefore":1`,
   `"isUrgent":true`,
-  `"campaign":"`,
+  `"labels":{"campaign":"`,
   `"first":"request"`,
   `"first":"agent"`,
   `"released":["`,

@@ -1,3 +1,4 @@
+import { labelsSchema } from "../calls/labels.ts";
 import { callEventSchema } from "../calls/call-event.ts";
 import { type Route, storedCallRequestSchema } from "../calls/call-request.ts";
 import { callResultSchema } from "../calls/call-result.ts";
@@ -46,7 +47,7 @@ const rowSchema = () =>
     batchCalls: z._default(z.number(), 1),
     notBefore: time,
     isUrgent: z._default(z.boolean(), false),
-    campaign: z.optional(z.string()),
+    labels: z.optional(labelsSchema),
     split: z.optional(z.string()),
     first: z.optional(z.enum(["request", "agent"])),
     ancestors: z._default(z.array(z.string()), []),

@@ -248,9 +248,9 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
   it("is a unit more for each list of requests, and none for a later write", () => {
     for (const [lists, more] of [
       [{ first: "request" }, 2],
-      [{ first: "request", campaign: "spring" }, 4],
-      [{ first: "agent", campaign: "spring" }, 1],
-      [{ campaign: "spring" }, 0],
+      [{ first: "request", labels: { campaign: "spring" } }, 4],
+      [{ first: "agent", labels: { campaign: "spring" } }, 1],
+      [{ labels: { campaign: "spring" } }, 0],
     ] as const) {
       const claim = made(
         applyClaim(

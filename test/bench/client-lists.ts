@@ -42,7 +42,7 @@ function restOf(client: string, campaign: string): string {
   return packedHex({
     reason: "placed",
     client,
-    campaign,
+    labels: { campaign },
     first: "request",
     agentId: "agent",
     attempt: 1,
@@ -118,7 +118,7 @@ async function fillDynamo({ ledger }: CountedPlatform, from: number, to: number)
       const call = {
         ...callOf(n, now - 60_000 - Math.floor(n / 2) * everyMs),
         client: n % 2 === 0 ? "crm" : "shop",
-        campaign: n % 20 < 2 ? "rare" : "spring",
+        labels: { campaign: n % 20 < 2 ? "rare" : "spring" },
         first: "request" as const,
       };
       return { next: rowIn("PLACED", call, { at: call.acceptedAt }), seen: null };

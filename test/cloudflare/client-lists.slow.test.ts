@@ -21,7 +21,14 @@ const timeDigits = Array.from(
 /** The rest of the rows by client and campaign. */
 const packed = ["crm", "shop"].flatMap((client) =>
   ["spring", "autumn"].map((campaign) =>
-    packedHex({ reason: "placed", client, campaign, agentId: "a", numberTail: "23", updatedAt: 1 }),
+    packedHex({
+      reason: "placed",
+      client,
+      labels: { campaign },
+      agentId: "a",
+      numberTail: "23",
+      updatedAt: 1,
+    }),
   ),
 );
 

@@ -98,9 +98,9 @@ describe("D1 as a call ledger: D1's bill", () => {
       (await cost(() => ledger.write([{ next, seen }]))).written;
     for (const [lists, more] of [
       [{ first: "request" }, 2],
-      [{ first: "request", campaign: "spring" }, 4],
-      [{ first: "agent", campaign: "spring" }, 1],
-      [{ campaign: "spring" }, 0],
+      [{ first: "request", labels: { campaign: "spring" } }, 4],
+      [{ first: "agent", labels: { campaign: "spring" } }, 1],
+      [{ labels: { campaign: "spring" } }, 0],
     ] as const) {
       const claim = aRowIn("DIALING", lists);
       expect(await write(claim, null)).toBe(3 + more);
@@ -172,8 +172,12 @@ describe("D1 as a call ledger: D1's bill", () => {
       const requests = Array.from({ length: 400 }, (_, n) =>
         aRow(
           n % 2 === 0
-            ? { first: "request", client: "listed", campaign: n % 100 === 0 ? "spring" : "autumn" }
-            : { first: "request", client: "other", campaign: "spring" },
+            ? {
+                first: "request",
+                client: "listed",
+                labels: { campaign: n % 100 === 0 ? "spring" : "autumn" },
+              }
+            : { first: "request", client: "other", labels: { campaign: "spring" } },
         ),
       );
       await ledger.write(requests.map((next) => ({ next, seen: null })));

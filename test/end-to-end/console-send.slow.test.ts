@@ -74,7 +74,9 @@ async function fillCampaign(): Promise<void> {
   await type(page, page.getByLabel("Name of the campaign"), "spring");
   await page.keyboard.press("Enter");
 }
-async function queued(): Promise<{ campaign: string; requests: { phone_number: string }[] }[]> {
+async function queued(): Promise<
+  { labels: { campaign: string }; requests: { phone_number: string }[] }[]
+> {
   return Promise.all(server.api.queue.take().map(async (one) => JSON.parse(await one.open())));
 }
 
@@ -99,8 +101,8 @@ describe("by the keyboard alone", () => {
     await page.getByRole("row", { name: "7 (303) 555-0005 +13035550005" }).waitFor();
     const downloaded = page.waitForEvent("download");
     await press(page, page.getByRole("link", { name: /^Download these rows/ }));
-    const mend = await readDownload(await downloaded);
-    expect(mend).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: has no/);
+    const fix = await readDownload(await downloaded);
+    expect(fix).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: has no/);
     // A column may be given another meaning, and gets its own back.
     await tabTo(page, page.getByLabel("Meaning of Mobile"));
     await page.keyboard.press("End");
@@ -113,7 +115,7 @@ describe("by the keyboard alone", () => {
     await press(page, button(`Send these ${numbers.length}`));
     await said(/^Sent: 97 calls as campaign spring/);
     const [request, ...others] = await queued();
-    expect([request?.campaign, others]).toEqual(["spring", []]);
+    expect([request?.labels.campaign, others]).toEqual(["spring", []]);
     expect(request?.requests.map(({ phone_number }) => phone_number)).toEqual(numbers.toSorted());
     const campaign = page.getByRole("link", { name: "campaign spring" });
     expect(await campaign.getAttribute("href")).toBe("#/campaigns/spring?client=crm");

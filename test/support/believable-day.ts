@@ -148,7 +148,7 @@ function rowsOf(batch: Batch, now: number, place: number): CallRow[] {
       mode: modeOf(batch.client),
       acceptedAt,
       ...(index === 0 ? { first: "request" as const } : {}),
-      ...(batch.campaign === undefined ? {} : { campaign: batch.campaign }),
+      ...(batch.campaign === undefined ? {} : { labels: { campaign: batch.campaign } }),
       request: {
         phone_number: `${batch.numberStart}${10_000 + index}`,
         agent_id: batch.agent,

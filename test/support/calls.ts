@@ -40,7 +40,7 @@ export function aCall(more: Partial<Call> = {}): Call {
 
 /** Composes the message that carries all these calls of one request. */
 export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, client, mode, acceptedAt, ancestors, notBefore, urgent, campaign }] = calls;
+  const [{ requestId, client, mode, acceptedAt, ancestors, notBefore, urgent, labels }] = calls;
   return {
     kind: "calls",
     requestId,
@@ -49,7 +49,7 @@ export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage 
     acceptedAt,
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
-    ...(campaign === undefined ? {} : { campaign }),
+    ...(labels === undefined ? {} : { labels }),
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };

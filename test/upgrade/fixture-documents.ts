@@ -380,7 +380,11 @@ export function createDocuments(
       },
     },
     usage: {
-      [usageKeyOf(storedAt, { client: "crm", agentId: "agent_sales", campaign: "spring" }).key]: {
+      [usageKeyOf(storedAt, {
+        client: "crm",
+        agentId: "agent_sales",
+        labels: { campaign: "spring" },
+      }).key]: {
         value: { accepted: 11, PLACED: 7, REJECTED: 2, NEEDS_REVIEW: 2, "@5 completed": 7 },
         expiresAt: storedAt + 60 * dayMs,
       },

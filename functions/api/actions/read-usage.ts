@@ -1,3 +1,4 @@
+import type { Labels } from "#shared/calls/labels.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { hourPrefixOf, namesPrefixOf, parseUsageKey } from "#shared/policy/usage.ts";
 import type { UsageOf } from "#shared/policy/usage-ends.ts";
@@ -12,9 +13,10 @@ const pagesMax = 40;
 const clientPageDocuments = 2000;
 const clientPagesMax = 10;
 
-/** One document of usage: an hour of a client, an agent and a campaign. */
-export interface Usage extends Required<Omit<UsageOf, "split">> {
-  /** Start of the hour, in milliseconds since the epoch. `campaign`: empty where none was sent. */
+/** One document of usage: an hour of a client, an agent and labels. */
+export interface Usage extends Omit<UsageOf, "split"> {
+  labels: Labels;
+  /** Start of the hour, in milliseconds since the epoch. */
   hour: number;
   counters: Readonly<Record<string, number>>;
 }

@@ -121,10 +121,10 @@ export function toUsageRows(
 }
 
 /** Names a row of one client's usage. */
-export function nameForClient({ hour, agentId, campaign }: Usage, by: UsageBy): RowNames {
+export function nameForClient({ hour, agentId, labels }: Usage, by: UsageBy): RowNames {
   if (by === "day") return { day: new Date(hour).toISOString().slice(0, 10) };
   if (by === "agent") return { agent_id: agentId };
-  return { campaign: campaign === "" ? null : campaign };
+  return { campaign: labels.campaign ?? null };
 }
 
 /** Names a row of all clients' usage. Tests, which nobody is paid for, stand apart. */

@@ -1,3 +1,4 @@
+import { labels } from "#shared/calls/labels.ts";
 import type { Context } from "hono";
 import {
   callFields,
@@ -40,7 +41,11 @@ export function hasCallHeaders(c: Context): boolean {
   return callHeaders.some((name) => c.req.header(name) !== undefined);
 }
 
-const callHeaders = ["call-not-before", "call-priority", "call-campaign"];
+const callHeaders = [
+  "call-not-before",
+  "call-priority",
+  ...Object.values(labels).map(({ header }) => header),
+];
 
 /** Returns the errors of a body by the plan and the token, at most as many as an answer lists. */
 export function findRefusals(

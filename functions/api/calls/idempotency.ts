@@ -143,11 +143,11 @@ function createFingerprint(
   { path, bytes, headers }: Pick<FreshRequest, "path" | "bytes" | "headers">,
   hashKey: string,
 ): string {
-  const { notBefore, urgent, campaign } = headers;
+  const { notBefore, urgent, labels = {} } = headers;
   const said = [
     ...(notBefore === undefined ? [] : [`call-not-before: ${notBefore}\n`]),
     ...(urgent === undefined ? [] : ["call-priority: urgent\n"]),
-    ...(campaign === undefined ? [] : [`call-campaign: ${campaign}\n`]),
+    ...Object.entries(labels).map(([name, label]) => `call-${name}: ${label}\n`),
   ].join("");
   // No body begins with such a line, as it is JSON.
   return createHmac("sha256", hashKey).update(`POST ${path}\n${said}`).update(bytes).digest("hex");

@@ -103,7 +103,7 @@ function Choice({
   searched: Searched;
   close(): void;
 }) {
-  // The box stands outside of the views, to which the roles are told.
+  // The box stands outside of the views, which alone know the roles.
   const { data: me } = useLive<Me>("/me", rolesMs);
   const lacksRole = me !== undefined && !me.roles.includes("find");
   const found = exact.length > 0 ? exact : suggested;

@@ -68,7 +68,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
         </Fact>
       )}
       {call.urgent ? <Fact name="Priority">urgent</Fact> : null}
-      {call.campaign === null ? null : <Fact name="Campaign">{call.campaign}</Fact>}
+      {call.campaign === undefined ? null : <Fact name="Campaign">{call.campaign}</Fact>}
       <Fact name="Provider's record">{recordText(call)}</Fact>
       <ProviderFacts call={call} />
       <Zones of={call.time_zones} />

@@ -13,10 +13,10 @@ export interface Moved {
   cause: { reason: string; name: string; seconds: number } | undefined;
 }
 
-/** Minimum change of an end that is told: ten minutes, or a tenth of the time that is left. */
+/** Minimum change of an end that is reported: ten minutes, or a tenth of the time that is left. */
 const movedMsMin = 10 * 60_000;
 
-/** Tells whether an end has moved since an earlier reading, and why. Undefined: it has not, or is not known. */
+/** Checks whether an end has moved since an earlier reading, and why. Undefined: it has not, or is not known. */
 export function findMoved(before: EndRead, now: EndRead): Moved | undefined {
   if (before.expected_end_at === null || now.expected_end_at === null) return undefined;
   const movedMs = Date.parse(now.expected_end_at) - Date.parse(before.expected_end_at);

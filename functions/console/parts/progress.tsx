@@ -154,9 +154,9 @@ function whyUnknown({ queued, by_state, blocked_by }: RequestView): string {
     return "its end is not known, as not all that waits could be read";
   if (blocked_by.every(({ reason }) => reason === "not_measured") && blocked_by.length > 0)
     return "its end is not known until the speed of the account is";
-  if (blocked_by.length > 0) return "nobody can tell its end while calls are held";
+  if (blocked_by.length > 0) return "its end is not known while calls are held";
   return (by_state["WAITING"] ?? 0) > 0
-    ? "its end cannot be told yet"
+    ? "its end is not known yet"
     : "no call waits, and the last ones are under way";
 }
 

@@ -109,12 +109,12 @@ export function Totals({ total }: { total: Results["total"] }) {
   );
 }
 
-/** The costs by currency, if any provider told one. */
+/** The costs by currency, if any provider reported one. */
 function costFacts(cost: Results["total"]["cost"]): [name: string, value: string, hint: string][] {
   return cost.map(({ amount, currency }) => [
     "Cost",
     `${amount} ${currency}`,
-    "of calls whose provider tells it",
+    "of calls whose provider reports it",
   ]);
 }
 

@@ -165,7 +165,7 @@ function Ahead({ id }: { id: string }) {
 }
 
 /**
- * Returns a function that tells whether the facts of this call have been painted for a while. A key that comes before the
+ * Returns a function that checks whether the facts of this call have been painted for a while. A key that comes before the
  * next rendering must not decide the next call by the time of the last one.
  */
 function useSeen(id: string | undefined): () => boolean {

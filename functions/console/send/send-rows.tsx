@@ -4,11 +4,11 @@ import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "../parts/load-reader.ts";
 import { counted, countText, Table } from "../parts/shared.tsx";
 
-/** Rows that are shown; the file to be mended has all of them. */
+/** Rows that are shown; the file to fix has all of them. */
 const refusedShown = 50;
 const leadsShown = 10;
 
-/** The rows of which no call is made, each with its line and the reason, and the CSV to mend them. */
+/** The rows of which no call is made, each with its line and the reason, and the CSV to fix them. */
 export function RefusedRows({
   reader,
   table,
@@ -45,8 +45,8 @@ export function RefusedRows({
         </p>
       ) : null}
       <p>
-        <Download text={reader.toMendCsv(table.columns, refused)} name="leads-to-mend.csv">
-          Download these rows as CSV, to mend and send them
+        <Download text={reader.toRefusedCsv(table.columns, refused)} name="leads-to-fix.csv">
+          Download these rows as CSV, to fix and send them
         </Download>
       </p>
     </section>

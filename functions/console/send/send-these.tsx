@@ -78,7 +78,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
   );
 }
 
-/** Sends checked leads, and tells how far that is. */
+/** Sends checked leads, and shows the progress. */
 function useSend({ sent, divided, leftOut, campaign, sender: { client } }: CheckedLeads) {
   const { say, postFor } = useDesk();
   const [progress, setProgress] = useState<SendingProgress>();

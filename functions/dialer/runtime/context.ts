@@ -157,7 +157,7 @@ export interface DialerMemory {
     /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
     hasClientEntries: boolean;
   };
-  /** Campaigns and agents of the hour that have a document of usage. */
+  /** Labels and agents of the hour that have a document of usage. */
   usage: KnownUsage;
   /** Rounds of the plan's splits, by name. */
   rounds: Map<string, KnownRound>;

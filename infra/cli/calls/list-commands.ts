@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import type { Audit, ErasedAnswer, ListedNumbers, Me } from "#shared/answers/answers.ts";
-import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
@@ -48,7 +48,7 @@ async function writeRefused(refused: NumberList["refused"], { refused: file }: V
     cells: [text],
     isDuplicate: false,
   }));
-  await writeFile(file, toMendCsv(["phone number"], rows), { mode: 0o600 }).catch(() => {
+  await writeFile(file, toRefusedCsv(["phone number"], rows), { mode: 0o600 }).catch(() => {
     throw new Misuse(`${file} cannot be written.`);
   });
 }

@@ -9,7 +9,7 @@ import {
 import { checkLeads, type LeadsChecked } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
-import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import type { RefusedRow } from "#shared/leads/read-leads.ts";
 import { sendLeads } from "#shared/leads/send-leads.ts";
 import { createSend } from "#infra/client/http.ts";
@@ -52,7 +52,7 @@ export const sendCommands: Record<string, Command> = {
     const checked = await checkLeads({ ...divided, client }, bar.update, ask);
     bar.stop();
     const all = [...refused, ...refusedBy(checked, table)];
-    await mend(all, { table, values, terminal });
+    await saveRefused(all, { table, values, terminal });
     reportForecast(checked, say);
     // The same words after an interruption mean the rest, not those who were called meanwhile.
     const isResumed = sent !== null && !sent.is_finished && sent.campaign === campaign;
@@ -115,7 +115,7 @@ function refusedBy({ leftOut }: LeadsChecked, { rows }: LeadTable): RefusedRow[]
 }
 
 /** Prints the first refused rows, and writes all of them into the file that --refused names. */
-async function mend(
+async function saveRefused(
   refused: readonly RefusedRow[],
   {
     table,
@@ -136,7 +136,7 @@ async function mend(
     terminal.complain("--refused FILE writes these rows as CSV, to be fixed and sent.");
     return;
   }
-  await writeFile(file, toMendCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {
+  await writeFile(file, toRefusedCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {
     throw new Misuse(`${file} cannot be written.`);
   });
 }

@@ -1121,8 +1121,8 @@ export interface components {
             not_before: string | null;
             /** @description True by Call-Priority of its request */
             urgent: boolean;
-            /** @description Call-Campaign of its request */
-            campaign: string | null;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
             split?: string;
             due_at: string | null;
@@ -1189,8 +1189,8 @@ export interface components {
             not_before: string | null;
             /** @description True by Call-Priority of its request */
             urgent: boolean;
-            /** @description Call-Campaign of its request */
-            campaign: string | null;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
             split?: string;
             due_at: string | null;
@@ -1257,8 +1257,8 @@ export interface components {
             not_before: string | null;
             /** @description True by Call-Priority of its request */
             urgent: boolean;
-            /** @description Call-Campaign of its request */
-            campaign: string | null;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
             split?: string;
             due_at: string | null;
@@ -1299,8 +1299,8 @@ export interface components {
         OperatorRequest: {
             id: string;
             client: string;
-            /** @description Call-Campaign of the request */
-            campaign: string | null;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
             /** Format: date-time */
             accepted_at: string;
             /** @description Calls of the request */
@@ -1336,8 +1336,8 @@ export interface components {
         OperatorRequestWithBars: {
             id: string;
             client: string;
-            /** @description Call-Campaign of the request */
-            campaign: string | null;
+            /** @description Call-Campaign of its request; absent where none was sent */
+            campaign?: string;
             /** Format: date-time */
             accepted_at: string;
             /** @description Calls of the request */

@@ -70,17 +70,19 @@ export function describeListing(
       const [client, campaign] = [aNumberHash(), aNumberHash()];
       const [agentId, other] = [aNumberHash(), aNumberHash()];
       const first = { client, agentId, first: "request" } as const;
-      const batch = rowsOfOneRequest(40, { client, agentId, campaign }).map((row, index) => {
-        if (index === 0) return { ...row, first: "request" as const };
-        return index === 7 ? { ...row, agentId: other, first: "agent" as const } : row;
-      });
+      const batch = rowsOfOneRequest(40, { client, agentId, labels: { campaign } }).map(
+        (row, index) => {
+          if (index === 0) return { ...row, first: "request" as const };
+          return index === 7 ? { ...row, agentId: other, first: "agent" as const } : row;
+        },
+      );
       const later = Array.from({ length: 5 }, (_, index) =>
         aRow({ ...first, acceptedAt: suiteNow - 20_000 + index }),
       );
       const foreign = aRow({
         ...first,
         client: `${client}2`,
-        campaign,
+        labels: { campaign },
         acceptedAt: suiteNow - 1000,
       });
       await write(...batch, ...later, foreign);
@@ -108,7 +110,7 @@ export function describeListing(
       expect((await through({ campaign }, 9)).at(-1)).toMatchObject({
         id: head.id,
         state: "PLACED",
-        campaign,
+        labels: { campaign },
         first: "request",
       });
     });

@@ -81,9 +81,9 @@ export function describeCallHeaders(api: HttpApiBench): void {
       [`UTF-8''${"%F0%9F%93%9E".repeat(64)}`, "\u{1f4de}".repeat(64)],
     ])("put Call-Campaign into the message, without spaces at its ends: %j", async (sent, name) => {
       expect((await post(path, body, { "call-campaign": sent })).status).toBe(201);
-      expect((await api.queued(1))[0]).toMatchObject({ campaign: name });
+      expect((await api.queued(1))[0]).toMatchObject({ labels: { campaign: name } });
       expect((await post(path, body)).status).toBe(201);
-      expect(Object.keys((await api.queued(1))[0] ?? {})).not.toContain("campaign");
+      expect(Object.keys((await api.queued(1))[0] ?? {})).not.toContain("labels");
     });
 
     it.each(["", "   ", "x".repeat(65), "a\tb", "caf\u00e9", ...malformedNames])(

@@ -31,7 +31,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
       number_tail: "23",
       attempt: 1,
     });
-    expect(listed.body.calls[0]).toMatchObject({ campaign: null, urgent: false });
+    expect(listed.body.calls[0]).toMatchObject({ urgent: false });
     const count = async (query: string) => (await ask(`/calls?${query}`)).body.calls.length;
     expect(await count(`request_id=${requestId}`)).toBe(4);
     expect(await count(`request_id=${requestId}&state=REJECTED`)).toBe(1);
@@ -46,7 +46,7 @@ export function itShowsCalls(api: OperatorApiBench): void {
   });
 
   it("shows the campaign of a call's request", async () => {
-    const { id } = await callIn("PLACED", { campaign: "spring" });
+    const { id } = await callIn("PLACED", { labels: { campaign: "spring" } });
     expect((await ask(`/calls/${id}`)).body).toMatchObject({ campaign: "spring" });
   });
 

@@ -18,7 +18,7 @@ export function itListsByName(api: OperatorApiBench): void {
   /** Returns the calls of a request to these agents, as the dialer reads them. */
   function requestOf(
     agents: readonly string[],
-    more: Partial<Pick<CallsMessage, "client" | "campaign" | "acceptedAt">> = {},
+    more: Partial<Pick<CallsMessage, "client" | "labels" | "acceptedAt">> = {},
   ): Call[] {
     const acceptedAt = more.acceptedAt ?? Date.now();
     const calls = agents.map((agent_id, index) => ({
@@ -59,12 +59,12 @@ export function itListsByName(api: OperatorApiBench): void {
     const at = Date.now() - 50_000;
     const batch = requestOf(
       Array.from({ length: 130 }, (_, index) => (index % 13 === 12 ? other : one)),
-      { client, campaign, acceptedAt: at },
+      { client, labels: { campaign }, acceptedAt: at },
     );
     const single = requestOf([other], { client, acceptedAt: at + 1000 });
     const foreign = requestOf([one, one], {
       client: `${client}2`,
-      campaign,
+      labels: { campaign },
       acceptedAt: at + 2000,
     });
     await write([...batch, ...single, ...foreign]);
@@ -80,7 +80,7 @@ export function itListsByName(api: OperatorApiBench): void {
     const ofAgent = (agent: string) => (call: Call) => call.request.agent_id === agent;
     expect(await list(`client=${client}`)).toEqual(expected((call) => call.client === client));
     expect(await list(`campaign=${campaign}`)).toEqual(
-      expected((call) => call.campaign === campaign),
+      expected((call) => call.labels?.campaign === campaign),
     );
     expect(await list(`agent_id=${other}`)).toEqual(expected(ofAgent(other)));
     expect(await list(`agent_id=${one}&client=${client}&campaign=${campaign}`)).toEqual(
@@ -92,7 +92,7 @@ export function itListsByName(api: OperatorApiBench): void {
     expect(await list(`client=${client}&campaign=${client}`)).toEqual([]);
     const found = await ask("/calls/search", { phone_number: "+12025550134", campaign });
     expect(found.body.calls.map(({ id }) => id)).toEqual(
-      expected((call) => call.campaign === campaign).slice(0, 50),
+      expected((call) => call.labels?.campaign === campaign).slice(0, 50),
     );
 
     const requests = (query: string) => through(`/requests?limit=1&${query}`, "requests");
@@ -105,7 +105,7 @@ export function itListsByName(api: OperatorApiBench): void {
 
   it("finds what a text names", async () => {
     const [client, campaign] = [aName("client"), aName("campaign")];
-    const call = firstOf(requestOf([api.agent], { client, campaign }));
+    const call = firstOf(requestOf([api.agent], { client, labels: { campaign } }));
     await write([call]);
     const found = async (text: string) => (await ask("/search", { text })).body["found"];
     const { id, requestId } = call;
@@ -121,7 +121,7 @@ export function itListsByName(api: OperatorApiBench): void {
     expect(await found(client)).toEqual([{ kind: "client", id: client }]);
     expect(await found(campaign)).toEqual([{ kind: "campaign", id: campaign }]);
     expect(await found(api.agent)).toEqual([{ kind: "agent", id: api.agent }]);
-    await write(requestOf([client], { campaign: client }));
+    await write(requestOf([client], { labels: { campaign: client } }));
     expect(await found(client)).toEqual([
       { kind: "campaign", id: client },
       { kind: "agent", id: client },

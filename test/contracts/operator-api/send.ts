@@ -29,7 +29,11 @@ export function itPlacesCallsForClients(api: OperatorApiBench): void {
     const first = await post("/operator/clients/shop/calls", key);
     expect(first).toMatchObject({ status: 201, text: "", replayed: null });
     const [message] = await api.queued(1);
-    expect(message).toMatchObject({ client: "shop", campaign: "spring", requestId: first.id });
+    expect(message).toMatchObject({
+      client: "shop",
+      labels: { campaign: "spring" },
+      requestId: first.id,
+    });
     const again = { status: 201, id: first.id, replayed: "true" };
     expect(await post("/operator/clients/shop/calls", key)).toMatchObject(again);
     expect(await post(own, key, tokens.shop)).toMatchObject(again);

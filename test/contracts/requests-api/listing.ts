@@ -20,7 +20,7 @@ export function itListsRequests(api: RequestsApiBench): void {
   ): Promise<string> {
     const requestId = aRequestId(acceptedAt);
     const states = Array.from({ length: total }, (_, n) => (n % 2 === 0 ? "PLACED" : "WAITING"));
-    const named = { acceptedAt, client, requestId, ...(campaign && { campaign }) };
+    const named = { acceptedAt, client, requestId, ...(campaign && { labels: { campaign } }) };
     const [first, ...others] = states as ("PLACED" | "WAITING")[];
     await write([first], { ...named, batchCalls: total, first: "request" });
     if (others.length > 0) await write([undefined, ...others], { ...named, batchCalls: total });
@@ -132,7 +132,7 @@ export function itListsRequests(api: RequestsApiBench): void {
       const bare = { id, accepted_at, total, known: false };
       expect((await find()).body.requests).toEqual([bare]);
       expect((await find(tokens.shopDesk)).body).toEqual({ requests: [] });
-      await write(["PLACED"], { requestId: id, batchCalls: total, campaign: "spring" });
+      await write(["PLACED"], { requestId: id, batchCalls: total, labels: { campaign: "spring" } });
       expect((await find()).body.requests).toMatchObject([
         { id, total, campaign: "spring", known: true },
       ]);

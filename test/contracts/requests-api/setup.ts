@@ -22,7 +22,7 @@ interface Answer {
     requests: {
       id: string;
       total: number;
-      campaign?: string;
+      labels?: { campaign: string };
       known: boolean;
       finished?: boolean;
     }[];

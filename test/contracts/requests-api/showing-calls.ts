@@ -70,7 +70,7 @@ export function itShowsCalls(api: RequestsApiBench): void {
   it("tells of one call what its request tells, and its history", async () => {
     const { requestId } = api;
     const at = Date.now();
-    const [call] = await write(["REDIALED"], { campaign: "spring", acceptedAt: at });
+    const [call] = await write(["REDIALED"], { labels: { campaign: "spring" }, acceptedAt: at });
     const id = call?.id ?? "";
     const { status, headers, body, text } = await get(`/calls/${id.toLowerCase()}`);
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);

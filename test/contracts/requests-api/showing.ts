@@ -36,7 +36,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
 
   it("tells what the headers of the request said, where they were sent", async () => {
     const at = Date.now() + 60_000;
-    await write(["WAITING"], { notBefore: at, urgent: true, campaign: "spring" });
+    await write(["WAITING"], { notBefore: at, urgent: true, labels: { campaign: "spring" } });
     const not_before = new Date(at).toISOString();
     expect((await show()).body).toMatchObject({ not_before, urgent: true, campaign: "spring" });
   });

@@ -95,11 +95,11 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
     it("has each good one of a list of leads dialed once, though it is sent twice, and names each bad one", async () => {
       const { csv, numbers, badLines } = makeLeadFile(leads);
       const directory = await makeStateDirectory();
-      const [file, mend] = ["leads.csv", "mend.csv"].map((name) => join(directory.path, name));
+      const [file, fix] = ["leads.csv", "fix.csv"].map((name) => join(directory.path, name));
       await writeFile(file ?? "", csv);
       const words = ["--campaign", "spring", "--agent", "leads", "--country", "US"];
       const send = () =>
-        sendAsCommand(bench, ["send", file ?? "", ...words, "--refused", mend ?? "", "--yes"]);
+        sendAsCommand(bench, ["send", file ?? "", ...words, "--refused", fix ?? "", "--yes"]);
       const first = await send();
       expect([first.code, first.text]).toEqual([
         2,
@@ -110,7 +110,7 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
         2,
         expect.stringContaining("409 This file was sent"),
       ]);
-      const lines = (await readFile(mend ?? "", "utf8")).trimEnd().split("\n").slice(1);
+      const lines = (await readFile(fix ?? "", "utf8")).trimEnd().split("\n").slice(1);
       expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
       const dialed = () =>
         bench.receiver

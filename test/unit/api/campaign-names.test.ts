@@ -27,7 +27,7 @@ it("takes each name of a campaign as our clients write it", async () => {
     const { status } = await app.request("/v1/calls", { ...init, headers });
     const [message] = queue.take();
     const taken = messageSchema.parse(JSON.parse((await message?.open()) ?? ""));
-    expect([status, taken]).toEqual([201, expect.objectContaining({ campaign: name })]);
+    expect([status, taken]).toEqual([201, expect.objectContaining({ labels: { campaign: name } })]);
   });
   await fc.assert(property);
 });

@@ -64,7 +64,7 @@ it("answers the commands of docs/api.md", async () => {
   const docs = await readFile(join(import.meta.dirname, "../../../docs/api.md"), "utf8");
   const { app, ledger, documents } = createTestApi({ now: () => Date.parse("2026-11-21T10:00Z") });
   const acceptedAt = Date.parse("2026-11-21T09:00Z");
-  const call = aCall({ acceptedAt, campaign: "spring-2026", first: "request" });
+  const call = aCall({ acceptedAt, labels: { campaign: "spring-2026" }, first: "request" });
   await writeRows([rowIn("PLACED", call, { at: acceptedAt })], ledger, documents);
   const variables: Record<string, string> = {
     URL: "",

@@ -47,8 +47,8 @@ const sums = (times: number, more: object = {}) => ({
 /** Adds usage of two days, agents, campaigns and clients, and of the tests of one. */
 async function fill({ add }: ReturnType<typeof createBench>) {
   await add(now, {}, counted);
-  await add(now - hourMs, { campaign: "spring" }, counted);
-  await add(now - dayMs, { agentId: "agent_support", campaign: "spring" }, counted);
+  await add(now - hourMs, { labels: { campaign: "spring" } }, counted);
+  await add(now - dayMs, { agentId: "agent_support", labels: { campaign: "spring" } }, counted);
   await add(now - dayMs, { client: "shop" }, counted);
   await add(now, { client: "cr" }, { accepted: 9 });
   await add(now, { client: "crm2" }, { accepted: 9 });
@@ -152,8 +152,8 @@ it("tells operators everybody's usage, tests apart", async () => {
 
 it("gives operators a table that no spreadsheet takes for formulas", async () => {
   const { add, ask } = createBench();
-  await add(now, { campaign: '=HYPERLINK("x")' }, counted);
-  await add(now, { campaign: "a, b" }, { accepted: 1, "cost =EUR": 500_000 });
+  await add(now, { labels: { campaign: '=HYPERLINK("x")' } }, counted);
+  await add(now, { labels: { campaign: "a, b" } }, { accepted: 1, "cost =EUR": 500_000 });
   const path = "/operator/usage?group_by=campaign";
   const { text, headers } = await ask(`${path}&format=csv`, tokens.opsSee);
   expect(text.split("\r\n")).toEqual([
@@ -174,7 +174,7 @@ it("leaves out the hours that are too much to read, and says from when it has re
   const { add, bodyOf } = createBench();
   for (let hour = 0; hour < 24; hour++)
     for (let n = 0; n < 900; n++)
-      await add(now - hour * hourMs, { campaign: `campaign ${n}` }, { accepted: 1 });
+      await add(now - hour * hourMs, { labels: { campaign: `campaign ${n}` } }, { accepted: 1 });
   const body = await bodyOf("/v1/usage?group_by=day");
   // 20,000 documents are 22 whole hours and a part of one.
   const from = new Date(Math.floor(now / hourMs) * hourMs - 21 * hourMs).toISOString();

@@ -59,7 +59,7 @@ function createBench() {
 describe("npm run calls", () => {
   it("lists the calls of a client, a campaign or an agent", async () => {
     const bench = createBench();
-    const first = { first: "request", campaign: "spring" } as const;
+    const first = { first: "request", labels: { campaign: "spring" } } as const;
     const [mine] = await bench.callsIn("PLACED", 1, first);
     const [other] = await bench.callsIn("PLACED", 1, { ...first, client: "shop" });
     await bench.callsIn("PLACED", 1, { first: "request", client: "else" });

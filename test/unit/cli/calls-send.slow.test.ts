@@ -44,8 +44,8 @@ describe("npm run calls -- send", () => {
   it("has each good one of 300 leads dialed once, though it is sent twice, and names each bad one", async () => {
     const { send, dial, calls } = createBench();
     const { csv, numbers, badLines } = makeLeadFile(300);
-    const mend = join(directory, "mend.csv");
-    const words = [...named, ...sales, "--refused", mend];
+    const fix = join(directory, "fix.csv");
+    const words = [...named, ...sales, "--refused", fix];
     const checked = await send(csv, ...words);
     expect([checked.code, checked.err]).toEqual([2, ""]);
     expect(checked.out).toContain("CSV, UTF-8, separated by ;, 300 rows, 291 leads.");
@@ -54,7 +54,7 @@ describe("npm run calls -- send", () => {
     expect(await dial()).toEqual([]);
     const sent = await send(csv, ...words, "--yes");
     expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 request.");
-    const lines = (await readFile(mend, "utf8")).trimEnd().split("\n").slice(1);
+    const lines = (await readFile(fix, "utf8")).trimEnd().split("\n").slice(1);
     expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(badLines);
     for (const campaign of ["spring", "summer"]) {
       const again = await send(csv, "--campaign", campaign, ...from, ...sales, "--yes");

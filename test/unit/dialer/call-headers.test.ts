@@ -122,20 +122,25 @@ describe("a call with Call-Campaign", () => {
   it.each([1, 30])("keeps it in its row, in a request of %i", async (count) => {
     const bench = createDialerBench({ startAt });
     const requestId = aRequestId(bench.now());
-    const calls = callsNow(bench, count, {}, { campaign: "spring" }).map((call, index) => ({
-      ...call,
-      requestId,
-      id: toCallId(requestId, index),
-    }));
+    const calls = callsNow(bench, count, {}, { labels: { campaign: "spring" } }).map(
+      (call, index) => ({
+        ...call,
+        requestId,
+        id: toCallId(requestId, index),
+      }),
+    );
     await bench.send(request(calls));
     await bench.simulate(60);
     for (const call of calls) {
-      expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", campaign: "spring" });
+      expect(await rowOf(bench, call)).toMatchObject({
+        state: "PLACED",
+        labels: { campaign: "spring" },
+      });
     }
     const other = aCallNow(bench);
     await bench.send(message(other));
     await bench.simulate(5);
-    expect(Object.keys(await rowOf(bench, other))).not.toContain("campaign");
+    expect(Object.keys(await rowOf(bench, other))).not.toContain("labels");
     const listed = async (of: ListOf) => idsOf((await bench.rows.list({ ...of, limit: 9 })).rows);
     const [first = other] = calls;
     expect(await listed({ campaign: "spring" })).toEqual([first.id]);
@@ -146,14 +151,20 @@ describe("a call with Call-Campaign", () => {
   it("is the same after it has waited", async () => {
     const bench = createDialerBench({ startAt });
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 60 });
-    const call = aCallNow(bench, {}, { campaign: "spring" });
+    const call = aCallNow(bench, {}, { labels: { campaign: "spring" } });
     await bench.send(message(call));
     await bench.simulate(5);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", campaign: "spring" });
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "WAITING",
+      labels: { campaign: "spring" },
+    });
     bench.answer = async () => ({ kind: "placed", providerCallId: "p1" });
     await bench.simulate(120);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", campaign: "spring" });
-    expect(bench.dialed.at(-1)?.call.campaign).toBe("spring");
+    expect(await rowOf(bench, call)).toMatchObject({
+      state: "PLACED",
+      labels: { campaign: "spring" },
+    });
+    expect(bench.dialed.at(-1)?.call.labels).toEqual({ campaign: "spring" });
   });
 });
 

@@ -67,7 +67,11 @@ describe("events of a call that is tried again", () => {
   it("tell what the headers of the request said, also of a later try", async () => {
     const bench = createRetryBench(retry, toldTo());
     const campaign = "spring";
-    const headers = { notBefore: bench.now() + 60_000, urgent: true, campaign } as const;
+    const headers = {
+      notBefore: bench.now() + 60_000,
+      urgent: true,
+      labels: { campaign },
+    } as const;
     const call = aCallNow(bench, { agent_id: "agent_sales" }, headers);
     await bench.send(message(call));
     await bench.simulate(120, { firstSweepSeconds: 1000 });

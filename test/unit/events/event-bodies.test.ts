@@ -52,7 +52,7 @@ const story = fc.record({
     {
       notBefore: time,
       urgent: fc.constant<true>(true),
-      campaign: fc.string(),
+      labels: fc.record({ campaign: fc.string() }),
       split: fc.constant(toSplitMark({ name: "hello", since: 1_000 })),
     },
     { requiredKeys: [] },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { guessColumns } from "#shared/leads/columns.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
-import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import { readLeads } from "#shared/leads/read-leads.ts";
 import { readTable } from "#shared/leads/read-table.ts";
 import { type ListFile, listFiles } from "#test/support/list-files.ts";
@@ -56,32 +56,32 @@ describe("a list", () => {
     async (_, { file }) => {
       const table = read(file);
       const { refused } = await leadsIn(table);
-      const mend = read(toMendCsv(table.columns, refused));
-      expect(mend.columns).toEqual(["line", "refused because", ...table.columns]);
-      expect(mend.rows.map(({ cells }) => Number(cells[0]))).toEqual(
+      const fix = read(toRefusedCsv(table.columns, refused));
+      expect(fix.columns).toEqual(["line", "refused because", ...table.columns]);
+      expect(fix.rows.map(({ cells }) => Number(cells[0]))).toEqual(
         refused.map(({ line }) => line),
       );
-      // Only a row that has more than the columns has still to be mended for the file.
+      // Only a row that has more than the columns has still to be fixed for the file.
       const isWide = (reason: string) => reason.startsWith("has text in");
       const expected = refused.map(({ reason }) => isWide(reason));
-      expect(mend.rows.map(({ problem }) => problem !== undefined)).toEqual(expected);
+      expect(fix.rows.map(({ problem }) => problem !== undefined)).toEqual(expected);
     },
   );
 
-  it("of refused rows is read when it was mended, also twice", async () => {
+  it("of refused rows is read once it is fixed, also twice", async () => {
     const first = read(
       "Name,Phone,Note\n=Ada,12,\nBob,202 555 0142,a,b\nCy,202 555 0143,cut\nDi,202 555 0144",
     );
     const once = await leadsIn(first);
     expect(once.leads.map(({ line }) => line)).toEqual([4]);
-    const csv = toMendCsv(first.columns, once.refused);
+    const csv = toRefusedCsv(first.columns, once.refused);
     const second = read(csv.replace("a,b", `"a,b"`));
     const twice = await leadsIn(second);
     expect(twice.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([
       ["+12025550142", { Name: "Bob", Note: "a,b" }],
       ["+12025550144", { Name: "Di" }],
     ]);
-    const third = toMendCsv(second.columns, twice.refused);
+    const third = toRefusedCsv(second.columns, twice.refused);
     expect(third.split("\n")[0]).toBe("line,refused because,Name,Phone,Note");
     const thrice = await leadsIn(read(third.replace(",12,", ",202 555 0141,")));
     expect(thrice.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { guessColumns } from "#shared/leads/columns.ts";
-import { toMendCsv } from "#shared/leads/mend-csv.ts";
+import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import { type ReadingChoices, readLeads } from "#shared/leads/read-leads.ts";
 import { describeNumber, listCountries, readNumber } from "#shared/leads/read-number.ts";
 import { readNumbers } from "#shared/leads/read-numbers.ts";
@@ -65,15 +65,15 @@ describe("a file of leads", () => {
     ]);
   });
 
-  it("is offered to be mended, and read again when it was", async () => {
+  it("is offered to be fixed, and is read again then", async () => {
     const first = await read("name,phone\n=Ada,+1\n@Bob,+12025550199\n");
-    const csv = toMendCsv(first.table.columns, first.refused);
+    const csv = toRefusedCsv(first.table.columns, first.refused);
     expect(csv).toBe(
       `line,refused because,name,phone\n2,phone number: is too short for a phone number,"'=Ada","'+1"\n`,
     );
-    const mended = await read(csv.replace("+1", "+1 202 555 0142"));
-    expect(mended.roles).toEqual(["ignored", "ignored", "context", "number"]);
-    expect(mended.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([
+    const fixed = await read(csv.replace("+1", "+1 202 555 0142"));
+    expect(fixed.roles).toEqual(["ignored", "ignored", "context", "number"]);
+    expect(fixed.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([
       ["+12025550142", { name: "=Ada" }],
     ]);
   });

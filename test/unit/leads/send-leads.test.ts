@@ -31,7 +31,7 @@ function createBench() {
   const drain = async () => {
     for (const delivered of api.queue.take()) {
       const message = JSON.parse(await delivered.open());
-      campaigns.add(message.campaign);
+      campaigns.add(message.labels.campaign);
       for (const [index, { phone_number }] of message.requests.entries()) {
         const ids = accepted.get(phone_number) ?? new Set();
         accepted.set(phone_number, ids.add(`${message.requestId} ${index}`));

@@ -38,7 +38,7 @@ async function createBench() {
 it("lists campaigns by client with what became of their calls, the latest first", async () => {
   const { list, rows } = await createBench();
   const body = await list();
-  const offers = rows.filter(({ campaign }) => campaign === "November offers");
+  const offers = rows.filter(({ labels }) => labels?.campaign === "November offers");
   expect(body.campaigns.map(({ name, client, requests }) => [name, client, requests])).toEqual([
     ["November offers", "crm", 2],
     ["How was your stay?", "research", 1],
@@ -53,7 +53,7 @@ it("lists campaigns by client with what became of their calls, the latest first"
 
 it("shows one campaign of a client: progress over its requests, results, tries and live calls", async () => {
   const { show, request, rows, ledger } = await createBench();
-  const offers = rows.filter(({ campaign }) => campaign === "November offers");
+  const offers = rows.filter(({ labels }) => labels?.campaign === "November offers");
   const path = "November%20offers&client=crm";
   const body = await show(path);
   expect(body.requests.map(({ total }) => total)).toEqual([310, 2400]);
@@ -102,7 +102,7 @@ it(
   async () => {
     const { show, ledger, documents } = await createBench();
     const callOf = (client: string, minutes: number, campaign = "../spring/a") => ({
-      ...aCall({ acceptedAt: now - minutes * 60_000, campaign, first: "request" }),
+      ...aCall({ acceptedAt: now - minutes * 60_000, labels: { campaign }, first: "request" }),
       client,
     });
     const others = Array.from({ length: 501 }, (_, n) => [

@@ -108,7 +108,7 @@ async function askEverywhere(bench: ForecastBench) {
   );
   const calls = await Promise.all(rows.map(({ id }) => why({ call_id: id })));
   const campaigns = await Promise.all(
-    [...new Set(rows.flatMap((row) => row.campaign ?? []))].map(async (campaign) => ({
+    [...new Set(rows.flatMap((row) => row.labels?.campaign ?? []))].map(async (campaign) => ({
       own: await why({ campaign, client: "crm" }),
       view: await bench.operator<CampaignDetail>(`/campaign?name=${campaign}&client=crm`),
     })),

@@ -237,7 +237,11 @@ describe("the documents of usage", () => {
   });
 
   it.each([
-    ["campaigns", (n: number) => ({ campaign: `c${n}` }), { campaign: "*other" }],
+    [
+      "campaigns",
+      (n: number) => ({ labels: { campaign: `c${n}` } }),
+      { labels: { campaign: "*other" } },
+    ],
     [
       "agents that the plan does not name",
       (n: number) => ({ agentId: `a${n}` }),

@@ -1,0 +1,33 @@
+import { campaignPattern } from "./campaign-name.ts";
+import * as z from "../lib/zod.ts";
+
+/**
+ * The labels of a request: names of the client's own, on which nothing of the dialing depends. Each comes in a header.
+ * Messages, rows, usage, events and views carry all of them as one bag, so a further label is an entry here.
+ */
+export const labels = {
+  campaign: {
+    header: "Call-Campaign",
+    pattern: campaignPattern,
+    rule: "must be 1 to 64 printable characters, those beyond ASCII encoded by RFC 8187",
+  },
+} as const satisfies Record<string, { header: string; pattern: RegExp; rule: string }>;
+
+export type LabelName = keyof typeof labels;
+export type Labels = { readonly [Name in LabelName]?: string };
+
+/** Labels as stored. A later version may know others, which are carried on. */
+export const labelsSchema = z.record(z.string(), z.string());
+
+/** The labels as answers and events show them. Absent: not sent. */
+export const labelViews = {
+  campaign: z
+    .optional(z.string())
+    .check(z.describe("Call-Campaign of its request; absent where none was sent")),
+} satisfies Record<LabelName, z.ZodMiniType>;
+
+/** Descriptions of the headers, for the API's document. */
+export const labelDescriptions: Readonly<Record<string, string>> = {
+  campaign:
+    "Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`.",
+} satisfies Record<LabelName, string>;
