@@ -1,4 +1,4 @@
-import { argument, becomes, callBecomes, ignore, leaveOut, returns } from "./edits.ts";
+import { argument, becomes, callBecomes, ignore, returns } from "./edits.ts";
 import { toMutants } from "./mutant.ts";
 
 const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
@@ -10,11 +10,9 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
     "applyClaim.claims",
     becomes("[version]"),
   ],
-  ["a resend is known as one", "applyClaim.resent", becomes("false")],
   ["a claim's age is its own", "applyClaim.claimedAt", becomes("before.claimedAt ?? at")],
   ["a claim is good for ten seconds", "claimAgeMsMax", becomes("12_000")],
   ["a claim's life has time to settle", "settleMs", becomes("0")],
-  ["a call is unknown since it first was", "toUnknown.unknownSince", becomes("write.at")],
   [
     "a claim does not go back to waiting by the passing of time",
     "expireClaim",
@@ -41,31 +39,6 @@ const ofRequests = toMutants(
   [...unit("last-look", "orders", "hours", "a-call", "hash-key-rotation.slow"), ...simulated],
   [
     [
-      "orders are checked again before the phone rings",
-      "createLastLook.look",
-      leaveOut("judgeOrders"),
-    ],
-    [
-      "a call whose orders cannot be read is withheld",
-      "createLastLook.look",
-      callBecomes("hold", "undefined"),
-    ],
-    [
-      "the clock is checked again before the phone rings",
-      "createLastLook.look",
-      leaveOut("judgeClock"),
-    ],
-    [
-      "the clock is checked once the connection stands",
-      "createLastLook.guarded.mayLeave",
-      returns("true"),
-    ],
-    [
-      "a later request of an adapter must be able to end before the claim lapses",
-      "createLastLook.guarded.preliminaryMs",
-      becomes("timeoutSeconds * 1000"),
-    ],
-    [
       "a withheld call is settled as the last look says",
       "sendRequest",
       callBecomes("lastLook.refused", '{ kind: "hold", reason: "claim_too_old" }'),
@@ -76,48 +49,6 @@ const ofRequests = toMutants(
       becomes("{ hashes: hashes.asked.slice(1), client: call.client }"),
     ],
     ["the request of a resend is the first one's", "request.attempt", becomes("row.attempt")],
-  ],
-);
-
-const ofClaims = toMutants(
-  [
-    ...unit(
-      "claims",
-      "settlement",
-      "redials",
-      "caps",
-      "breakers",
-      "account-days",
-      "live-calls.slow",
-    ),
-    ...simulated,
-  ],
-  [
-    [
-      "a call is not made again that was placed after all",
-      "earlier-tries:take",
-      callBecomes("judge", "Promise.resolve(undefined)"),
-    ],
-    [
-      "a number's cap is kept",
-      "cap:take",
-      callBecomes("caps.count", "Promise.resolve({ isCounted: true as const })"),
-    ],
-    [
-      "an account's live calls are limited",
-      "live-calls:take",
-      callBecomes("lines.enter", "Promise.resolve(true)"),
-    ],
-    [
-      "an account's day is limited",
-      "calls-per-day:take",
-      callBecomes("days.enter", "Promise.resolve(true)"),
-    ],
-    [
-      "a settlement that the ledger does not take goes onto the queue",
-      "settleSurely",
-      callBecomes("sendOutcome", '"written"'),
-    ],
   ],
 );
 
@@ -173,4 +104,4 @@ const ofLookUps = toMutants(
 );
 
 /** Steps of dialing one call: rows, claims, the request, caps, look-ups. */
-export const dialingMutants = [...ofRows, ...ofRequests, ...ofClaims, ...ofCaps, ...ofLookUps];
+export const dialingMutants = [...ofRows, ...ofRequests, ...ofCaps, ...ofLookUps];

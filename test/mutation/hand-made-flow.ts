@@ -39,7 +39,6 @@ const ofTurns = toMutants(
     ["a dispatcher that ends gives its place back", "releaseDispatcher", leaveOut("beat")],
     ["a dispatcher that ends looks once more", "endIdle", callBecomes("isIdle", "true")],
     ["who writes a due row wakes a dispatcher", "wakeForRows", leaveOut("wakeDispatcher")],
-    ["a claim past its time becomes unknown", "expireClaims", leaveOut("expireClaim")],
     [
       "a permit is given to one request",
       "createPermits.takeAll",

@@ -20,21 +20,6 @@ const ofOrders = toMutants(
   ],
   [
     [
-      "a call waits for its calling hours",
-      "hours:admit",
-      returns("undefined"),
-      ["hours:stay", returns("undefined")],
-    ],
-    [
-      "nobody is dialed before the time that the client named",
-      "not-before:admit",
-      returns("undefined"),
-    ],
-    ["a cancelled call is not dialed", "cancellation:admit", returns("undefined")],
-    ["a paused call waits", "pause:admit", returns("undefined")],
-    ["cancellations are read", "cancellation:keys", returns("[]")],
-    ["pauses are read", "pause:keys", returns("[]")],
-    [
       "an order on a request ends repeats of a day later",
       "acceptedAfterMsMax.request",
       becomes("10_000"),
@@ -51,7 +36,6 @@ const ofOrders = toMutants(
       "pauseKeysOf.own",
       becomes("[pauseKeyOf({ agent: agentId })]"),
     ],
-    ["a resend needs what a first request needs", "gates:resend", becomes("[]")],
     ["a resend of a cancelled call is not sent", "decideUnknown.mayEnd", leaveOut("findVerdict")],
   ],
 );
@@ -71,7 +55,6 @@ const ofLists = toMutants(
     "test/unit/ports/memory-restore.test.ts",
   ],
   [
-    ["a listed number is not dialed", "do-not-call:admit", returns("undefined")],
     ["who lacks a key of an entry dials nobody", "isOfOtherKey", returns("false")],
     [
       "an entry for one client's calls ends them",
@@ -83,7 +66,6 @@ const ofLists = toMutants(
       "do-not-call:admit.listed",
       becomes("{ hashes: hashes.asked.slice(0, 1), client: call.client }"),
     ],
-    ["an erasure ends earlier calls", "erasure:admit", returns("undefined")],
     [
       "the last look sees an erasure",
       "gates:orders",
@@ -191,7 +173,6 @@ const ofLostClaims = toMutants(
 );
 
 const ofClocks = toMutants(unit("wrong-clocks"), [
-  ["a lease of a wrong clock is void", "isLeaseVoid", returns("false")],
   ["a process whose clock is wrong voids nothing", "isLeaseVoid", never("storeAt")],
   ["clocks differ by some seconds", "agreeMs", becomes("0")],
   ["a process that is behind notices no restore early", "checkEpoch.since", becomes("clock.now()")],
@@ -206,18 +187,12 @@ const ofRefusedProbes = toMutants(unit("refusals"), [
   ["a refused probe's call waits again", "isRefusedProbe", returns("false")],
   ["a refused probe is counted", "recordOutcome", leaveOut("countRefusedProbe")],
   ["a blamed number ends its call", "isRefusedProbe", ignore("blamesNumber")],
-  ["refused probes raise an alarm once a day", "refusingAlarmMs", becomes("0")],
 ]);
 
 const api = (...names: string[]) => names.map((name) => `test/unit/api/${name}.test.ts`);
 
 const ofMeasures = [
   ...toMutants(api("bounded-orders", "http-api"), [
-    [
-      "an id of no accepted request leaves nothing",
-      "findRequest",
-      callBecomes("mayBeAccepted", "true"),
-    ],
     ["a client's entries are gathered", "gathered-entries:gather", returns("undefined")],
     ["of a page the last object counts", "sortOutGathered.isKept", becomes("() => true")],
     [
@@ -225,24 +200,11 @@ const ofMeasures = [
       "gatherAbove",
       argument("catch", 0, "(error: unknown) => { throw error; }"),
     ],
-    ["an order for calls that are over is not kept", "isRequestOver", returns("false")],
     [
       "an order is kept where a call may be redialed",
       "isRequestOver",
       callBecomes("every", "true"),
     ],
-  ]),
-  ...toMutants(api("write-budgets"), [
-    ["a client's writes have an hourly maximum", "refuseAboveBudget", returns("undefined")],
-  ]),
-  ...toMutants(api("look-up"), [
-    ["a token's checks of lists have an hourly maximum", "refuseListCheck", returns("undefined")],
-  ]),
-  ...toMutants(api("client-guards"), [
-    ["a count marks its request", "countersOf", callBecomes("markOf", '"calls"')],
-    ["a request counts as long as a try of it stands", "totalOf", callBecomes("isMark", "false")],
-    ["a request whose key is bound is not counted", "client-guards:isBound", returns("false")],
-    ["a try that is not accepted leaves its calls", "client-guards:leave", returns("undefined")],
   ]),
   ...toMutants(
     ["test/simulation/writes.slow.test.ts"],
@@ -268,12 +230,6 @@ const ofMeasures = [
       ],
     ],
   ),
-  ...toMutants(api("json-structure"), [
-    ["a look is at a place that nobody foresees", "isDense", callBecomes("random", "0")],
-    ["a look may begin within an escape", "lookAt", callBecomes("backslashesBefore", "0")],
-    ["values without keys are counted", "lookAt.own", becomes("brackets * bracketWeight")],
-    ["brackets and commas are judged", "findExcess", callBecomes("isDense", "false")],
-  ]),
 ];
 
 /** Rules by which a call must wait or end: hours, orders, lists, erasures, restores, clocks, probes. */

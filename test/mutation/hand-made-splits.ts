@@ -1,4 +1,4 @@
-import { becomes, callBecomes, leaveOut, returns } from "./edits.ts";
+import { callBecomes, returns } from "./edits.ts";
 import { toMutants } from "./mutant.ts";
 
 /** Mutants of splits: a callee that changes its arm, or a call of which another arm's orders are read. */
@@ -9,10 +9,7 @@ export const splitMutants = toMutants(
     "test/unit/ports/memory-tries.test.ts",
   ],
   [
-    ["a callee draws a number for each arm", "chooseArm.bytes", callBecomes("draw", "draw(name)")],
-    ["a round keeps the key of the one before", "findRound.key", becomes("freshVersion()")],
     ["a pause of a split holds its arms", "pausesOfSplits", returns("[]")],
-    ["a redial keeps the split of its call", "headersOf.split", leaveOut()],
     [
       "a dead letter has its arm chosen",
       "settleDeadLetter.calls",

@@ -8,24 +8,6 @@ const ofJudges = toMutants(
   ["test/unit/rules/unreadable.test.ts"],
   [
     ["an unreadable document is not absent", "toRead", callBecomes("UnreadableError", "undefined")],
-    ["an unreadable pause is not absent", "isPaused", documentAsAbsent("documents.get")],
-    ["an unreadable cancellation is not absent", "controlsOn", documentAsAbsent("documents.get")],
-    [
-      "an unreadable entry is not absent",
-      "isOnDoNotCallList.isListed",
-      documentAsAbsent("documents.get"),
-    ],
-    ["an unreadable list of keys is not absent", "listIn", documentAsAbsent("documents.get")],
-    ["an unreadable erasure is not absent", "findErasure", documentAsAbsent("documents.get")],
-    [
-      "an unreadable breaker is not absent",
-      "listNotClosedBreakers",
-      documentAsAbsent("documents.get"),
-    ],
-    ["an unreadable pace is not absent", "findNextPermitAt", documentAsAbsent("documents.get")],
-    ["an unreadable day is not absent", "countedIn", documentAsAbsent("documents.get")],
-    ["an unreadable pool is not absent", "listRested", documentAsAbsent("documents.get")],
-    ["an unreadable restore is not absent", "mayHaveBeenLost", documentAsAbsent("documents.get")],
     [
       "an unreadable restore suspends the ledger",
       "isLedgerSuspended.state",
@@ -62,11 +44,6 @@ const ofRows = toMutants(
     ],
     ["the row of a callback is not absent", "followCallback", rowAsAbsent("requireReadable")],
     ["a call whose row cannot be read stays live", "mayBeLive", never("unreadable")],
-    [
-      "a finished request whose row cannot be read stays",
-      "finishForClientReceivers.row",
-      rowAsAbsent("rows.get"),
-    ],
     ["the last try of a call is not absent", "readTries.row", rowAsAbsent("found.get")],
   ],
 );

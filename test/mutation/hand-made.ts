@@ -5,7 +5,13 @@ import { splitMutants } from "./hand-made-splits.ts";
 import { unreadableMutants } from "./hand-made-unreadable.ts";
 import type { HandMade } from "./mutant.ts";
 
-/** At most a hundred, of rules by which somebody could be phoned twice, at night or never. */
+/**
+ * Rules by which somebody could be phoned twice, at night, against an order or never. What is not here:
+ *
+ * - A judge of shared/rules that does nothing, or takes an unreadable document for an absent one: gates.test.ts,
+ *   lists.test.ts and unreadable.test.ts of test/unit/rules ask each entry of each list.
+ * - What Stryker's operators make of the files in .config/stryker.json.
+ */
 export const handMade: readonly HandMade[] = [
   ...dialingMutants,
   ...ruleMutants,

@@ -308,6 +308,13 @@ describe("what a call takes", () => {
       expect(await differs(changed), change).toBe(true);
   });
 
+  it.each(ports.filter((port) => port !== "counter"))(
+    "is refused with a reason where the %s alone refuses",
+    async (port) => {
+      expect(await takeAndGive(gates.takes, [port])).toMatch(/^\[\{"kind":"(hold|later|end)"/);
+    },
+  );
+
   it("is given back by each take that can", async () => {
     const idle = gates.takes.map((_, index) =>
       gates.takes.map((take, at): typeof take =>
