@@ -7,7 +7,7 @@ import { hashNumber, type HashKeys } from "#shared/telephony/phone-number.ts";
 import type { Chance } from "./random.ts";
 import { agentIds, checkNames } from "./random-plan.ts";
 
-/** No tests: the backlogs of test clients have other names now. */
+/** No test clients: the sandbox has one answer for each of its numbers. */
 const clients = ["crm", "shop"] as const;
 const numbers = [
   "+12125550123",

@@ -8,14 +8,6 @@ import { allHashesOf, type HashKeys, nameOfKey } from "#shared/telephony/phone-n
 import type { Chance } from "./random.ts";
 import { checkNames, poolNumbers } from "./random-plan.ts";
 
-/** Chances that documents of a world stand in the way of calls. */
-export interface Trouble {
-  /** Chance of each order, breaker and other obstacle. */
-  obstacle: number;
-  /** Chance that a document is one that this version cannot read. */
-  unreadable: number;
-}
-
 const causes = ["unreachable", "busy", "full", "account_refused", "agent_refused"] as const;
 
 /** A document's name and value, or undefined: there is none. */
@@ -28,21 +20,23 @@ interface World {
   now: number;
 }
 
-/** Returns the stored documents of a world, each of which may bear on one of its calls. */
-export function randomDocuments(chance: Chance, trouble: Trouble, world: World): StoredText[] {
+/**
+ * Returns the stored documents of a world, each of which may bear on one of its calls.
+ *
+ * @param obstacle chance of each order, breaker and other obstacle
+ */
+export function randomDocuments(chance: Chance, obstacle: number, world: World): StoredText[] {
   const made = [
-    ...world.calls.flatMap((call) => ordersOf(call, chance, { ...world, ...trouble })),
-    ...world.routes.flatMap((route) => accountsOf(route, chance, { ...world, ...trouble })),
-    ...breakersOf(chance, { ...world, ...trouble }),
-    ...ledgersOf(chance, { ...world, ...trouble }),
+    ...world.calls.flatMap((call) => ordersOf(call, chance, { ...world, obstacle })),
+    ...world.routes.flatMap((route) => accountsOf(route, chance, { ...world, obstacle })),
+    ...breakersOf(chance, { ...world, obstacle }),
+    ...ledgersOf(chance, { ...world, obstacle }),
   ];
   const byName = new Map<string, StoredText>();
   for (const one of made) {
     if (one === undefined) continue;
     const [kind, key, value] = one;
-    // Then, a pace was read before its turn came, for calls that a breaker kept waiting.
-    const mayBeUnreadable = kind !== "pace" && chance.is(trouble.unreadable);
-    const json = mayBeUnreadable ? '{"at":"later"}' : JSON.stringify(value);
+    const json = JSON.stringify(value);
     byName.set(`${kind} ${key}`, { kind, key, version: `v${kind}${key}`, json, expiresAt: null });
   }
   return [...byName.values()];
@@ -56,7 +50,7 @@ export function readOf(
   return { ...toDocumentsRead(stored), isSuspended };
 }
 
-type Of = World & Trouble;
+type Of = World & { obstacle: number };
 
 /** Orders about a call, its agent, its client and its number. */
 function ordersOf(call: Call, { is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[] {
@@ -137,7 +131,7 @@ function accountsOf(route: Route, { is, one, below }: Chance, { obstacle, now }:
             "live-calls",
             `0 ${name}`,
             {
-              entries: [{ call: "call_y", claim: "c", at: now - 1_000, endsAt: now + minuteMs }],
+              entries: [{ call: "call_y", claim: "c", at: now - 1_000 }],
               meanMs: null,
             },
           ]
@@ -234,7 +228,7 @@ function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[]
           "list",
           {
             keys: is(obstacle / 4) ? [...keys, "01234567"] : keys,
-            ...inBothNames(is(0.5)),
+            hasClientEntries: is(0.5),
             current: null,
           },
         ]
@@ -246,9 +240,4 @@ function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[]
     ],
     is(0.2) ? ["receiver", "crm", { leaseUntil: 0, nextAt: 0, isSlow: false }] : undefined,
   ];
-}
-
-/** Says whether there are entries for one client's calls, in the words of then and of now. */
-function inBothNames(hasClientEntries: boolean): object {
-  return { hasClientEntries, hasMore: hasClientEntries };
 }

@@ -10,9 +10,6 @@ export const agentIds = [
   "agent_other",
 ] as const;
 
-/** Agents whose routes every random plan has. */
-export const routedAgents = agentIds.slice(0, 5);
-
 export const checkNames = ["crm", "consent", "fraud"] as const;
 export const poolNumbers = ["+12125550190", "+13035550190", "+442079460190"] as const;
 
@@ -21,12 +18,9 @@ const night = { "mon-fri": ["20:00-24:00"], "sat-sun": ["00:00-06:00"] };
 
 /**
  * Returns the JSON of a plan: routes with and without pools, checks, sets of hours, paces, limits of days and lines. One
- * that is open permits calls at all hours to all countries; without counts, it limits no days and has no caps.
+ * that is open permits calls at all hours to all countries.
  */
-export function randomPlan(
-  chance: Chance,
-  { isOpen, hasCounts = true }: { isOpen: boolean; hasCounts?: boolean },
-): object {
+export function randomPlan(chance: Chance, { isOpen }: { isOpen: boolean }): object {
   const { is, one, below } = chance;
   const maybe = (probability: number, fields: object) => (is(probability) ? fields : {});
   const common = () => ({
@@ -34,7 +28,7 @@ export function randomPlan(
     ...maybe(0.35, { checks: checkNames.slice(0, below(checkNames.length + 1, 1)) }),
   });
   const limits = () => ({
-    ...maybe(hasCounts ? 0.4 : 0, { callsPerDay: below(6, 1) }),
+    ...maybe(0.4, { callsPerDay: below(6, 1) }),
     ...maybe(0.4, { liveCalls: below(5, 1) }),
   });
   const account = () => ({
@@ -86,11 +80,11 @@ export function randomPlan(
     ...maybe(isOpen ? 0 : 0.5, {
       countries: {
         GB: { callingHours: nine },
-        ...(hasCounts ? { CA: { maxCalls: cap(chance) } } : {}),
+        CA: { maxCalls: cap(chance) },
       },
     }),
     ...maybe(isOpen ? 0 : 0.3, { regions: { east: { prefixes: ["+1212"], callingHours: night } } }),
-    ...maybe(hasCounts ? 0.6 : 0, { maxCalls: cap(chance) }),
+    ...maybe(0.6, { maxCalls: cap(chance) }),
     ...maybe(0.5, { defaultTimeZone: "America/Chicago" }),
     ...maybe(isOpen ? 0 : 0.1, { blackoutDates: ["2026-06-02"] }),
     destinations: {

@@ -93,7 +93,7 @@ async function waitForPermit(
 }
 
 /** Asks judges whether a claimed call may go by these documents. */
-export function judgeOrders(
+function judgeOrders(
   { dial }: Pick<Claim, "dial">,
   { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
   { deps: { clock, settings }, stopped }: Pick<DialBatch, "deps" | "stopped">,
@@ -108,7 +108,7 @@ export function judgeOrders(
  *
  * @param preliminaryMs time that the adapter's earlier requests may have taken
  */
-export function judgeClock(
+function judgeClock(
   { dial, row, startedAt }: Pick<Claim, "dial" | "row" | "startedAt">,
   { preliminaryMs = 0 }: { preliminaryMs?: number },
   { clock, settings }: Pick<DialerDeps, "clock" | "settings">,

@@ -6,7 +6,6 @@ import { orders } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
 import { findVerdict } from "#shared/rules/rule.ts";
 import { deliverOne, type Left, type World } from "#test/gate/delivered.ts";
-import { today } from "#test/gate/sides.ts";
 import { perTier } from "#test/support/per-tier.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { toCall } from "#shared/calls/call-row.ts";
@@ -60,7 +59,7 @@ function wrongsOf({ requested, rows: before, plan, hashKeys, documents }: World,
 it("a random delivery dials nobody twice, against orders or outside hours, and loses no call", async () => {
   let requests = 0;
   for (let index = 0; index < deliveries; index++) {
-    const { world, left } = await deliverOne(seed * 1_000_003 + index, today);
+    const { world, left } = await deliverOne(seed * 1_000_003 + index);
     expect(wrongsOf(world, left), `seed ${world.seed}`).toEqual([]);
     requests += left.requests.length;
   }

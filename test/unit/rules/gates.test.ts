@@ -98,7 +98,7 @@ function randomCases(): Case[] {
     const world = { calls: [call], routes: route === undefined ? [] : [route], hashKeys, now };
     const isSuspended = is(obstacle / 4);
     const resolved = createResolver(table, hashesUnder(hashKeys)).resolve(call, row);
-    const stored = randomDocuments(chance, { obstacle, unreadable: 0 }, world);
+    const stored = randomDocuments(chance, obstacle, world);
     const documents = readOf([...stored, ...countsOf(resolved, chance, now)], isSuspended);
     cases.push({
       call: resolved,
