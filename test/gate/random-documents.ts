@@ -26,11 +26,12 @@ interface World {
  * @param obstacle chance of each order, breaker and other obstacle
  */
 export function randomDocuments(chance: Chance, obstacle: number, world: World): StoredText[] {
+  const orders = world.calls.flatMap((call) => ordersOf(call, chance, { ...world, obstacle }));
   const made = [
-    ...world.calls.flatMap((call) => ordersOf(call, chance, { ...world, obstacle })),
+    ...orders,
     ...world.routes.flatMap((route) => accountsOf(route, chance, { ...world, obstacle })),
     ...breakersOf(chance, { ...world, obstacle }),
-    ...ledgersOf(chance, { ...world, obstacle }),
+    ...ledgersOf(chance, { ...world, obstacle, isMarked: orders.some(isRare) }),
   ];
   const byName = new Map<string, StoredText>();
   for (const one of made) {
@@ -40,6 +41,12 @@ export function randomDocuments(chance: Chance, obstacle: number, world: World):
     byName.set(`${kind} ${key}`, { kind, key, version: `v${kind}${key}`, json, expiresAt: null });
   }
   return [...byName.values()];
+}
+
+/** True for an erasure and for an entry of one client's calls: who writes one first marks the list, as they are rarely read. */
+function isRare(made: Made): boolean {
+  const [kind, key = ""] = made ?? [];
+  return kind === "erasure" || (kind === "do-not-call" && key.includes(" "));
 }
 
 /** Wraps stored documents as a read of all of them. */
@@ -207,7 +214,10 @@ function shortNameOf(backlog: string): string {
 }
 
 /** The state of the ledger itself: restores, and the keys of the do-not-call list. */
-function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[] {
+function ledgersOf(
+  { is, one }: Chance,
+  { obstacle, hashKeys, now, isMarked }: Of & { isMarked: boolean },
+): Made[] {
   const { current, former } = hashKeys;
   const keys = [nameOfKey(current), ...(former === undefined ? [] : [nameOfKey(former)])];
   const restore = {
@@ -222,13 +232,13 @@ function ledgersOf({ is, one }: Chance, { obstacle, hashKeys, now }: Of): Made[]
   };
   return [
     is(obstacle) ? ["restore", "ledger", restore] : undefined,
-    is(0.7)
+    is(0.7) || isMarked
       ? [
           "do-not-call-list",
           "list",
           {
             keys: is(obstacle / 4) ? [...keys, "01234567"] : keys,
-            hasClientEntries: is(0.5),
+            hasClientEntries: is(0.5) || isMarked,
             current: null,
           },
         ]
