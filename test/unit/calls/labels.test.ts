@@ -42,6 +42,16 @@ it("usage is counted under one key for equal labels, in whichever order they cam
   expect(usageKeyOf(0, { ...of, labels: {} })).toEqual(usageKeyOf(0, of));
 });
 
+it("a call without labels stores and sends no byte for them", () => {
+  const { id: _, request, ...posted } = aCall();
+  const text = JSON.stringify(request);
+  const message = toJson(createRequestMessage(posted, { text, isBatch: false }));
+  const row = createFirstRow({ call: aCall(), numberHash: "", numberTail: "" });
+  const stored = JSON.stringify(toStoredRow(row));
+  const view = JSON.stringify(toHeadersView(row));
+  for (const json of [message, stored, view]) expect(json).not.toMatch(/label|campaign/);
+});
+
 it("each label has a header of its own, and a place in the views", () => {
   const headers = Object.values(labels).map(({ header }) => header.toLowerCase());
   expect(new Set(headers).size).toBe(headers.length);
