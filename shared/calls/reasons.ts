@@ -25,7 +25,7 @@ export const reasonsOfRows: Texts = {
   placed: { means: "The provider took the call." },
   resent: { means: "The request was sent once more, to a provider that drops what it has seen." },
   result_contradicted: {
-    means: "The provider reported another end of the call than before; the first one stays.",
+    means: "The provider reported another result than before; the first one stays.",
   },
   retry: {
     means:

@@ -37,9 +37,9 @@ async function judge(
 
 export const texts: Texts = {
   ancestor_unknown: {
-    means: "A call in whose stead this one is to be made may have been placed: a person decides.",
+    means: "A call that this one is to replace may have been placed: a person decides.",
   },
   placed_before: {
-    means: "The call in whose stead this one was to be made has been placed after all.",
+    means: "The call that this one was to replace has been placed after all.",
   },
 };

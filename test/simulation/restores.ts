@@ -32,7 +32,7 @@ export const restoredScenarios: fc.Arbitrary<Scenario> = fc
     },
   }));
 
-/** Acts in whose stead an operator does what a restore must not undo. */
+/** Acts by which an operator does what a restore must not undo. */
 const actsKept: Partial<Record<Act["act"], Act["act"]>> = {
   "pause agent": "erase",
   "pause account": "do not call",

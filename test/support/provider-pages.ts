@@ -59,7 +59,7 @@ function pageOf(name: string): string {
   ];
   return [
     `# ${name}`,
-    `For all providers: [providers.md](../providers.md). Made by \`npm run pages\`.`,
+    `All providers: [providers.md](../providers.md).`,
     setupOf(name),
     ...sections
       .filter(([, lines]) => lines.length > 0)

@@ -37,7 +37,7 @@ export async function tableOf(path: string, terminal: Terminal): Promise<LeadTab
   return readOrMisuse(() => readTable(bytes));
 }
 
-/** Reads leads. What is wrong with the file, or with what its columns mean, is for its reader to mend. */
+/** Reads leads. What is wrong with the file, or with what its columns mean, is for its reader to fix. */
 async function readOrMisuse<Result>(read: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await read();

@@ -27,7 +27,7 @@ describe("what surprised somebody in a trial", () => {
 
   it("sandbox.md says that --install is for a deployed service, and where a local run has its token", async () => {
     expect(await textOf("docs/sandbox.md")).toContain(
-      "`--install` adds the token to a deployed service; `npm start` prints a test token of its own.",
+      "`--install` adds the token to a deployed service; `npm start` prints one.",
     );
   });
 
