@@ -34,12 +34,12 @@ const platform = createAwsPlatform(process.env, log);
 
 async function createLedger(retentionMs: number): Promise<CallLedger> {
   const { createDynamoLedger } = await import("#shared/aws/dynamodb-ledger.ts");
-  return createDynamoLedger(await platform.dynamo(), platform.table, { retentionMs });
+  return createDynamoLedger(platform.dynamo, platform.table, { retentionMs });
 }
 
 async function createDocuments(): Promise<Documents> {
   const { createDynamoDocuments } = await import("#shared/aws/dynamodb-documents.ts");
-  const client = await platform.dynamo();
+  const client = platform.dynamo;
   return createDynamoDocuments(client, platform.table, {
     now: Date.now,
     freshVersion: () => randomVersion(),

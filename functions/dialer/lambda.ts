@@ -57,12 +57,14 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     log,
   );
   const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
-  const dynamo = await platform.dynamo();
   return createHandlers({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
-    ledger: createDynamoLedger(dynamo, platform.table, { retentionMs }),
-    documents: createDynamoDocuments(dynamo, platform.table, { now, freshVersion: randomVersion }),
+    ledger: createDynamoLedger(platform.dynamo, platform.table, { retentionMs }),
+    documents: createDynamoDocuments(platform.dynamo, platform.table, {
+      now,
+      freshVersion: randomVersion,
+    }),
     epochStore: createS3EpochStore(platform.s3, platform.bucket),
     journal: createS3Journal(platform.s3, platform.bucket),
     deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
@@ -74,7 +76,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     rowsPerSecond,
     statementsLeft: () => Infinity,
     dispatcher: { lifeMs: 13 * minuteMs, headsPerLook: 200, endsIdle: true },
-    wakeDispatcher: createWake(process.env, JSON.stringify(wakeEvent)),
+    wakeDispatcher: createWake(JSON.stringify(wakeEvent), { ...platform, variables: process.env }),
     sweepSeconds: sweepSecondsOf(environment),
     log,
     memory,

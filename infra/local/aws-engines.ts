@@ -11,6 +11,7 @@ import {
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { startFauxqs } from "fauxqs";
+import { createDynamoClient, type DynamoClient } from "#shared/aws/dynamodb-client.ts";
 import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { quickestDynamo, startDynamoEngine } from "./dynamo-engine.ts";
 
@@ -23,7 +24,9 @@ export interface AwsEngines {
   variables: Record<string, string>;
   sqs: SQSClient;
   s3: S3Client;
-  dynamo: DynamoDBClient;
+  /** DynamoDB as the functions use it, and the SDK's client for the rest. */
+  dynamo: DynamoClient;
+  dynamoSdk: DynamoDBClient;
   /** Creates the table if it does not exist. */
   createTable(name: string): Promise<void>;
   createBucket(name: string): Promise<void>;
@@ -61,7 +64,7 @@ export async function startAwsEngines(
   const options = { region: localRegion, credentials: localCredentials };
   const sqs = new SQSClient({ ...options, endpoint });
   const s3 = new S3Client({ ...options, endpoint, forcePathStyle: true });
-  const dynamo = new DynamoDBClient({ ...options, endpoint: dynamoEndpoint });
+  const dynamoSdk = new DynamoDBClient({ ...options, endpoint: dynamoEndpoint });
   return {
     endpoint,
     dynamoEndpoint,
@@ -75,8 +78,9 @@ export async function startAwsEngines(
     },
     sqs,
     s3,
-    dynamo,
-    createTable: (name) => createTable(dynamo, name),
+    dynamo: createDynamoClient({ account: options, endpoint: dynamoEndpoint }),
+    dynamoSdk,
+    createTable: (name) => createTable(dynamoSdk, name),
     async createBucket(name) {
       await s3.send(new CreateBucketCommand({ Bucket: name })).catch((error: unknown) => {
         const exists = error instanceof Error && error.name.startsWith("BucketAlready");
@@ -89,7 +93,7 @@ export async function startAwsEngines(
       return `${endpoint}/000000000000/${name}`;
     },
     async stop() {
-      for (const client of [sqs, s3, dynamo]) client.destroy();
+      for (const client of [sqs, s3, dynamoSdk]) client.destroy();
       await fauxqs.stop();
       await server.stop();
     },

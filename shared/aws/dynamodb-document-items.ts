@@ -1,4 +1,5 @@
-import { type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import type { Item } from "./dynamodb-client.ts";
+import { type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 import { digitsOf } from "../telephony/phone-number.ts";
 import {
   counterKinds,

@@ -1,9 +1,8 @@
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoClient, Item } from "./dynamodb-client.ts";
 import {
   allEnded,
   createDynamoItems,
   type DynamoItems,
-  type Item,
   number,
   text,
   textIn,
@@ -39,7 +38,7 @@ const lastCharacter = "\u{10ffff}";
  * @param sources.freshVersion makes the versions of `add` and `takePermits`
  */
 export function createDynamoDocuments(
-  client: DynamoDBClient,
+  client: DynamoClient,
   table: string,
   { now, freshVersion }: { now: () => number; freshVersion: () => string },
 ): Documents {
@@ -66,7 +65,7 @@ export function createDynamoDocuments(
       }));
       return writeVersioned(items, writes, { now, mayExpire: true });
     },
-    /** The SDK may repeat an addition whose answer was lost, which then counts twice. */
+    /** The client may repeat an addition whose answer was lost, which then counts twice. */
     add,
     addAll: async (additions) =>
       void (await allEnded(additions, ({ counters, expiresAt, ...key }) =>

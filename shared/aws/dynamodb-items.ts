@@ -1,19 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AttributeValue,
-  BatchGetItemCommand,
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  type QueryCommandInput,
-  UpdateItemCommand,
-} from "@aws-sdk/client-dynamodb";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { DynamoClient, DynamoInput, Item } from "./dynamodb-client.ts";
 import { dynamoTable, type IndexName } from "./dynamodb-table.ts";
-
-export type Item = Record<string, AttributeValue>;
 
 /** Primary key of an item of the table. */
 export interface ItemKey {
@@ -32,13 +20,13 @@ const batchMax = 100;
 /** Maximum requests for unprocessed keys, and the first wait between them. */
 const pollsMax = 6;
 const pollAgainMs = 20;
-/** Maximum requests under way for one call of a port: the SDK's own limit of sockets. */
+/** Maximum requests under way for one call of a port: as many as the client has connections. */
 const widthMax = 50;
 
 /** Operations on items of the table that both adapters use. */
 export type DynamoItems = ReturnType<typeof createDynamoItems>;
 
-export function createDynamoItems(client: DynamoDBClient, table: string) {
+export function createDynamoItems(client: DynamoClient, table: string) {
   return {
     ...createReads(client, table),
     ...createQueries(client, table),
@@ -46,10 +34,10 @@ export function createDynamoItems(client: DynamoDBClient, table: string) {
   };
 }
 
-function createReads(client: DynamoDBClient, table: string) {
+function createReads(client: DynamoClient, table: string) {
   async function get(key: ItemKey): Promise<Item | undefined> {
-    const command = new GetItemCommand({ TableName: table, Key: keyOf(key), ConsistentRead: true });
-    return (await client.send(command)).Item;
+    const asked = { TableName: table, Key: keyOf(key), ConsistentRead: true };
+    return (await client.send("GetItem", asked)).output.Item;
   }
 
   /** Reads the items that exist, in no order. */
@@ -67,10 +55,10 @@ function createReads(client: DynamoDBClient, table: string) {
     let keys: Item[] = batch.map(keyOf);
     for (let asks = 0; asks < pollsMax; asks++) {
       if (asks > 0) await sleep(pollAgainMs * 2 ** asks);
-      const command = new BatchGetItemCommand({
+      const { output } = await client.send("BatchGetItem", {
         RequestItems: { [table]: { Keys: keys, ConsistentRead: true } },
       });
-      const { Responses, UnprocessedKeys } = await client.send(command);
+      const { Responses, UnprocessedKeys } = output;
       found.push(...(Responses?.[table] ?? []));
       keys = UnprocessedKeys?.[table]?.Keys ?? [];
       if (keys.length === 0) return found;
@@ -81,7 +69,7 @@ function createReads(client: DynamoDBClient, table: string) {
   return { get, getAll };
 }
 
-function createQueries(client: DynamoDBClient, table: string) {
+function createQueries(client: DynamoClient, table: string) {
   /** Reads the first `limit` items of a hash key whose sort keys lie between `after` and `before`. */
   async function query(asked: Query): Promise<Item[]> {
     const { index, after, before, limit } = asked;
@@ -92,8 +80,8 @@ function createQueries(client: DynamoDBClient, table: string) {
     do {
       // BETWEEN includes both ends, so the item at the end where the query begins may be one too many.
       const page = { start, limit: limit - found.length + 1 };
-      const command = new QueryCommand(toQueryInput(table, asked, page));
-      const { Items = [], LastEvaluatedKey } = await client.send(command);
+      const { output } = await client.send("Query", toQueryInput(table, asked, page));
+      const { Items = [], LastEvaluatedKey } = output;
       const keyIn = (item: Item) => textIn(item, rangeKey);
       found.push(...Items.filter((item) => keyIn(item) !== after && keyIn(item) !== before));
       start = LastEvaluatedKey;
@@ -124,7 +112,7 @@ function toQueryInput(
   table: string,
   { index, hash, descending = false, ...range }: Query,
   { start, limit }: { start: Item | undefined; limit: number },
-): QueryCommandInput {
+): DynamoInput<"Query"> {
   const { hashKey, rangeKey } = index === undefined ? dynamoTable : dynamoTable.indexes[index];
   const { after, before } = range;
   const expression = `#hash = :hash${boundsOf(range)}`;
@@ -147,27 +135,27 @@ function toQueryInput(
   };
 }
 
-function createWrites(client: DynamoDBClient, table: string) {
+function createWrites(client: DynamoClient, table: string) {
   /** Writes an item whole if the condition holds. Resolves to false if it does not. */
-  async function put(item: Item, { expression, values }: Condition): Promise<boolean> {
-    const command = new PutItemCommand({
+  async function putItem(item: Item, { expression, values }: Condition): Promise<boolean> {
+    const put = client.send("PutItem", {
       TableName: table,
       Item: item,
       ConditionExpression: expression,
       ...namesIn(expression),
       ...(values === undefined ? {} : { ExpressionAttributeValues: values }),
     });
-    return (await unlessRefused(client.send(command))) !== undefined;
+    return (await unlessRefused(put)) !== undefined;
   }
 
   /** @returns the new attributes; undefined if the condition does not hold */
-  async function update(
+  async function updateItem(
     key: ItemKey,
     change: { expression: string; names?: Record<string, string> },
     condition: Required<Condition>,
   ): Promise<Item | undefined> {
     const { ExpressionAttributeNames } = namesIn(`${change.expression} ${condition.expression}`);
-    const command = new UpdateItemCommand({
+    const update = client.send("UpdateItem", {
       TableName: table,
       Key: keyOf(key),
       UpdateExpression: change.expression,
@@ -176,7 +164,7 @@ function createWrites(client: DynamoDBClient, table: string) {
       ExpressionAttributeValues: condition.values,
       ReturnValues: "ALL_NEW",
     });
-    return (await unlessRefused(client.send(command)))?.Attributes;
+    return (await unlessRefused(update))?.output.Attributes;
   }
 
   /** Deletes items; one with `seen` only while its version is that. */
@@ -191,12 +179,13 @@ function createWrites(client: DynamoDBClient, table: string) {
               ...namesIn(expression),
               ExpressionAttributeValues: { ":seen": text(seen) },
             };
-      const command = new DeleteItemCommand({ TableName: table, Key: keyOf(key), ...condition });
-      await unlessRefused(client.send(command));
+      await unlessRefused(
+        client.send("DeleteItem", { TableName: table, Key: keyOf(key), ...condition }),
+      );
     });
   }
 
-  return { put, update, remove };
+  return { put: putItem, update: updateItem, remove };
 }
 
 /** A range of sort keys, both ends exclusive. */
@@ -223,7 +212,8 @@ async function unlessRefused<Output>(write: Promise<Output>): Promise<Output | u
   try {
     return await write;
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return undefined;
+    if (error instanceof Error && error.name === "ConditionalCheckFailedException")
+      return undefined;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { toRowsRead } from "../ports/unreadable.ts";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { CallRow } from "../calls/call-row.ts";
 import type { CallLedger, DuePosition } from "../ports/ledger.ts";
+import type { DynamoClient } from "./dynamodb-client.ts";
 import { allEnded, createDynamoItems, textIn } from "./dynamodb-items.ts";
 import { createDynamoLists } from "./dynamodb-lists.ts";
 import { dynamoTable } from "./dynamodb-table.ts";
@@ -37,7 +37,7 @@ const dueIndexes = {
  * @param options.now clock by which lists begin with the newest hour, in milliseconds since the epoch
  */
 export function createDynamoLedger(
-  client: DynamoDBClient,
+  client: DynamoClient,
   table: string,
   {
     retentionMs,

@@ -11,7 +11,8 @@ import { attentionStates, type CallState } from "../calls/states.ts";
 import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { type DialingCall, requestListsOf } from "../ports/ledger.ts";
-import { bytes, bytesIn, type Item, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import type { Item } from "./dynamodb-client.ts";
+import { bytes, bytesIn, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 import { weekMs } from "../lib/units.ts";
 
 const watchShards = 16;

@@ -1,4 +1,5 @@
-import { allEnded, type DynamoItems, type Item, number, text, textIn } from "./dynamodb-items.ts";
+import type { Item } from "./dynamodb-client.ts";
+import { allEnded, type DynamoItems, number, text, textIn } from "./dynamodb-items.ts";
 
 /**
  * Conditions on items that may expire. An item without `expiresAt` never does. An expired item counts as absent,
@@ -54,7 +55,7 @@ async function writeOne(
   { now, mayExpire }: WriteOptions,
 ): Promise<boolean> {
   if (await items.put(item, conditionOf(seen, mayExpire, now()))) return true;
-  // The SDK repeats a write whose answer was lost, and the repetition is refused because the first try took
+  // The client repeats a write whose answer was lost, and the repetition is refused because the first try took
   // effect.
   const current = await items.get({ pk: textIn(item, "pk"), sk: textIn(item, "sk") });
   return (

@@ -1,19 +1,22 @@
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { errorForLog, type Log } from "../lib/log.ts";
 import type { Environment } from "../settings/settings.ts";
+import { createDynamoClient, type DynamoClient } from "./dynamodb-client.ts";
+import { type AwsAccount, endpointIn } from "./signed-post.ts";
 import { withTimeLimit } from "../lib/retry.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 
-/** Clients of both Lambda functions. The queue's is created at once, the others at first use. */
+/** Clients of both Lambda functions. Those of queue and table are created at once, the others at first use. */
 export interface AwsPlatform {
+  /** The functions' own account, as the SDK finds it. */
+  account: AwsAccount;
   sqs: SQSClient;
   queueUrl: string;
   eventsQueueUrl: string;
   s3: () => Promise<S3Client>;
   bucket: string;
-  dynamo: () => Promise<DynamoDBClient>;
+  dynamo: DynamoClient;
   table: string;
   /**
    * Resolves to the variables, and the values of the secrets in SECRET_IDS, which are JSON objects in Secrets
@@ -41,8 +44,11 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
       throwOnRequestTimeout: true,
     },
   };
+  const sqs = new SQSClient(limits);
+  const account = sqs.config;
   return {
-    sqs: new SQSClient(limits),
+    account,
+    sqs,
     queueUrl: required("QUEUE_URL"),
     eventsQueueUrl: required("EVENTS_QUEUE_URL"),
     bucket: required("BUCKET"),
@@ -53,13 +59,7 @@ export function createAwsPlatform(variables: Environment, log: Log): AwsPlatform
       const forcePathStyle = variables["AWS_ENDPOINT_URL_S3"] !== undefined;
       return new S3Client({ ...limits, forcePathStyle });
     }),
-    dynamo: once(async () => {
-      const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");
-      return new DynamoDBClient({
-        ...limits,
-        requestHandler: { ...limits.requestHandler, requestTimeout: 4_000 },
-      });
-    }),
+    dynamo: createDynamoClient({ account, endpoint: endpointIn(variables, "DYNAMODB") }),
     async environment() {
       const ids = (variables["SECRET_IDS"] ?? "").split(",").filter((id) => id !== "");
       if (ids.length === 0) return variables;

@@ -1,10 +1,9 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
-import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { toPace } from "#shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
+import { between } from "../support/aws/dynamo-between.ts";
 import { suiteNow } from "../support/call-rows.ts";
 import { perTier } from "../support/per-tier.ts";
 import { useAwsEngines } from "./use-engines.ts";
@@ -26,22 +25,13 @@ describeDocuments(
 );
 
 describe("DynamoDB as documents", () => {
-  /** Returns the documents of a separate process, and the commands that it has sent. */
+  /** Returns the documents of a separate process, and the actions that it has asked for. */
   function aProcess(table: string) {
-    const client = new DynamoDBClient({
-      region: localRegion,
-      credentials: localCredentials,
-      endpoint: engines().dynamoEndpoint,
-    });
     const sent: string[] = [];
-    client.middlewareStack.add(
-      (next, { commandName }) =>
-        (args) => {
-          sent.push(String(commandName).replace("ItemCommand", ""));
-          return next(args);
-        },
-      { step: "initialize" },
-    );
+    const client = between(engines().dynamo, ({ action }, send) => {
+      sent.push(action.replace("Item", ""));
+      return send();
+    });
     return {
       documents: createDynamoDocuments(client, table, {
         now: () => suiteNow,

@@ -2,9 +2,11 @@ import { readRows } from "#test/support/reads.ts";
 import { createRequestId, firstCallIdAt, toAccountName, toCallId } from "#shared/calls/ids.ts";
 import { accountOf } from "../support/account-of.ts";
 import { randomBytes, randomUUID } from "node:crypto";
-import { type AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { ServerResponse } from "node:http";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { describe, expect, it } from "vitest";
 import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
+import { createDynamoClient } from "#shared/aws/dynamodb-client.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { withEvents, applyDeliveries } from "#shared/events/outbox-rows.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
@@ -23,6 +25,8 @@ import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
 import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
+import { between } from "../support/aws/dynamo-between.ts";
+import { type Received, startReceiver } from "../support/receiver.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";
 import { useAwsEngines } from "./use-engines.ts";
 
@@ -47,46 +51,36 @@ describeCallLedger("DynamoDB", (keptDays) => createLedger(engines().dynamo, kept
 
 type Output = Record<string, unknown>;
 
-function createClient(): DynamoDBClient {
-  return new DynamoDBClient({
-    region: localRegion,
-    credentials: localCredentials,
-    endpoint: engines().dynamoEndpoint,
-  });
-}
-
 /** Returns a client whose answers pass through `change`, which may replace them. */
-function clientWith(change: (command: string, output: Output, input: object) => Output | void) {
-  const client = createClient();
-  client.middlewareStack.add(
-    (next, context) => async (args) => {
-      const result = await next(args);
-      const output = change(String(context.commandName), Object(result.output), args.input);
-      return output === undefined ? result : { ...result, output: { ...output, $metadata: {} } };
-    },
-    { step: "initialize" },
-  );
-  return client;
+function clientWith(change: (action: string, output: Output, input: object) => Output | void) {
+  return between(engines().dynamo, async ({ action, input }, send) => {
+    const answer = await send();
+    const output = change(action, Object(answer.output), input);
+    return output === undefined ? answer : { ...answer, output };
+  });
 }
 
 describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
   it("takes a write for its own whose first answer was lost", async () => {
     let puts = 0;
-    const client = createClient();
-    // The middleware runs within the SDK's own repetitions.
-    client.middlewareStack.add(
-      (next, { commandName }) =>
-        async (args) => {
-          const result = await next(args);
-          if (commandName !== "PutItemCommand" || puts++ > 0) return result;
-          throw Object.assign(new Error("socket hang up"), { name: "TimeoutError" });
-        },
-      { step: "deserialize" },
-    );
-    const ledger = await createLedger(client);
+    const pass = async ({ headers, text: body }: Received, response: ServerResponse) => {
+      const answer = await fetch(engines().dynamoEndpoint, {
+        method: "POST",
+        headers: ["authorization", "content-type", "x-amz-date", "x-amz-target"].map(
+          (name): [string, string] => [name, String(headers[name])],
+        ),
+        body,
+      });
+      const isPut = String(headers["x-amz-target"]).endsWith(".PutItem");
+      if (isPut && puts++ === 0) response.destroy();
+      else response.writeHead(answer.status).end(await answer.text());
+    };
+    const proxy = await startReceiver((request, response) => void pass(request, response));
+    const account = { region: localRegion, credentials: localCredentials };
+    const ledger = await createLedger(createDynamoClient({ account, endpoint: proxy.url }));
     expect(await ledger.write([{ next: aRow(), seen: null }])).toEqual([true]);
     expect(puts).toBe(2);
-    client.destroy();
+    await proxy.close();
   });
 
   it("rejects where one write fails, once all the others have been made", async () => {
@@ -113,7 +107,7 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
     async () => {
       let left = 2;
       const client = clientWith((command, output, input) => {
-        if (command !== "BatchGetItemCommand" || left-- <= 0) return;
+        if (command !== "BatchGetItem" || left-- <= 0) return;
         const { RequestItems = {} }: { RequestItems?: Record<string, { Keys: object[] }> } = input;
         const table = Object.keys(RequestItems).join();
         const keys = RequestItems[table]?.Keys ?? [];
@@ -135,7 +129,6 @@ describe("DynamoDB as a call ledger: when DynamoDB fails", () => {
       await expect(ledger.read(rowsOfOneRequest(40).map(({ id }) => id))).rejects.toThrow(
         /unprocessed/,
       );
-      client.destroy();
     },
   );
 });
@@ -295,7 +288,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
       let queries = 0;
       let items = 0;
       const client = clientWith((command, { Items, Responses }) => {
-        if (command === "QueryCommand") queries += 1;
+        if (command === "Query") queries += 1;
         items += Array.isArray(Items) ? Items.length : 0;
         for (const found of Object.values(Object(Responses))) items += Object(found).length;
       });
@@ -355,7 +348,6 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
       await ledger.write(young.map((row) => ({ next: row, seen: null })));
       const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
       expect(ended.items).toBe(0);
-      client.destroy();
     },
   );
 });

@@ -16,7 +16,7 @@ const itemOf = (n: number, bytes = 10) => ({ ...keyOf(n), text: { S: "x".repeat(
 const many = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 describe("DynamoDB", () => {
-  const dynamo = () => engines().dynamo;
+  const dynamo = () => engines().dynamoSdk;
   beforeAll(() => engines().createTable(table));
 
   // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html

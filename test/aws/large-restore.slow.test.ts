@@ -6,6 +6,7 @@ import { toItem } from "#shared/aws/dynamodb-rows.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { describeLargeRestore } from "../contracts/large-restore.ts";
 import { describeLongJournal } from "../contracts/long-journal.ts";
+import { between } from "../support/aws/dynamo-between.ts";
 import { createDutiesBench } from "../support/duties-bench.ts";
 import { writeRows } from "../support/rows.ts";
 import { useAwsEngines } from "./use-engines.ts";
@@ -20,11 +21,16 @@ let tables = 0;
 
 /** Creates a bench over DynamoDB, in which each request takes its time while a minute's crons run. */
 async function create() {
-  const { dynamo, createTable } = engines();
+  const { dynamo: unmeasured, dynamoSdk, createTable } = engines();
   const table = `large-restore-${++tables}`;
   await createTable(table);
   const bench = createDutiesBench();
   const { deps, now } = bench;
+  let isServing = false;
+  const dynamo = between(unmeasured, (_, send) => {
+    if (isServing) bench.advance(requestMs);
+    return send();
+  });
   const documents = createDynamoDocuments(dynamo, table, {
     now,
     freshVersion: deps.random.version,
@@ -33,11 +39,6 @@ async function create() {
   deps.documents = { ...documents, storeTime: async () => now() };
   deps.statementsLeft = () => Infinity;
   deps.dispatcher = { ...deps.dispatcher, endsIdle: true };
-  let isServing = false;
-  dynamo.middlewareStack.add((next) => async (args) => {
-    if (isServing) bench.advance(requestMs);
-    return next(args);
-  });
   return {
     ...bench,
     async write(rows: readonly CallRow[]) {
@@ -54,7 +55,7 @@ async function create() {
         const puts = batch.map((row) => ({
           PutRequest: { Item: toItem(row, row.acceptedAt + retentionMs) },
         }));
-        await dynamo.send(new BatchWriteItemCommand({ RequestItems: { [table]: puts } }));
+        await dynamoSdk.send(new BatchWriteItemCommand({ RequestItems: { [table]: puts } }));
       });
     },
     async minute() {

@@ -11,11 +11,11 @@ const engines = useAwsEngines();
 let tables = 0;
 
 describeRestore("DynamoDB", async (now) => {
-  const { dynamo, s3, createBucket } = engines();
+  const { dynamoSdk, s3, createBucket } = engines();
   const TableName = `restored-${++tables}`;
   const bucket = TableName;
   await createBucket(bucket);
-  const scan = async () => (await dynamo.send(new ScanCommand({ TableName }))).Items ?? [];
+  const scan = async () => (await dynamoSdk.send(new ScanCommand({ TableName }))).Items ?? [];
   return {
     ...(await createDynamoStores(engines(), TableName, now)),
     epochStore: createS3EpochStore(async () => s3, bucket),
@@ -30,9 +30,9 @@ describeRestore("DynamoDB", async (now) => {
               item[name] ?? { S: "" },
             ]),
           );
-          await dynamo.send(new DeleteItemCommand({ TableName, Key }));
+          await dynamoSdk.send(new DeleteItemCommand({ TableName, Key }));
         }
-        for (const Item of items) await dynamo.send(new PutItemCommand({ TableName, Item }));
+        for (const Item of items) await dynamoSdk.send(new PutItemCommand({ TableName, Item }));
       };
     },
   };

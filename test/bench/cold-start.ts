@@ -24,9 +24,8 @@ const environment = {
 };
 const modules = [
   { name: "Hono and its Lambda adapter", file: "test/bench/imports/hono.ts" },
-  { name: "the API's AWS client, bare", file: "test/bench/imports/api-clients.ts" },
+  { name: "the SDK's SQS client, bare", file: "test/bench/imports/sqs-client.ts" },
   { name: "our API", file: "functions/api/lambda.ts" },
-  { name: "the dialer's AWS clients, bare", file: "test/bench/imports/dialer-clients.ts" },
   { name: "our dialer", file: "functions/dialer/lambda.ts" },
   { name: "Express 5, BullMQ and zod", file: "test/bench/competitors/imports.ts" },
 ];
@@ -117,7 +116,7 @@ const costOf = (name: string) => {
   return cost;
 };
 const api = costOf("our API");
-const clients = costOf("the API's AWS client, bare");
+const clients = costOf("the SDK's SQS client, bare");
 const ratio = api.median / clients.median;
 
 /** Replaces the tables of calling codes, zones and their changes by empty ones. */
@@ -173,7 +172,7 @@ report({
   targets: [
     {
       what: "cold import of the Lambda API, CPU",
-      target: "≤ 1.4 × its bare AWS clients",
+      target: "≤ 1.4 × its bare SQS client",
       measured: `${ratio.toFixed(2)} ×`,
       met: ratio <= 1.4,
     },

@@ -1,18 +1,13 @@
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
-import type { Item } from "#shared/aws/dynamodb-items.ts";
+import type { DynamoAction, Item } from "#shared/aws/dynamodb-client.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
 import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { randomVersion } from "#shared/lib/random.ts";
-import {
-  type AwsEngines,
-  localCredentials,
-  localRegion,
-  startAwsEngines,
-} from "#infra/local/aws-engines.ts";
+import { type AwsEngines, startAwsEngines } from "#infra/local/aws-engines.ts";
+import { between } from "../support/aws/dynamo-between.ts";
 import { queryUnits, readUnits, storedBytes, writeUnits } from "./dynamo-units.ts";
 import { type Meter, type Sent, takeReady, unitsOf } from "./meter.ts";
 import { type CountedPlatform, type CountedQueue, createClock } from "./service.ts";
@@ -87,7 +82,6 @@ export async function startAws(meter: Meter): Promise<CountedPlatform> {
       return { all: sum(all.map((one) => one.all)), table: sum(all.map((one) => one.table)) };
     },
     async stop() {
-      client.destroy();
       await engines.stop();
     },
   };
@@ -110,18 +104,13 @@ interface Output {
 
 /** Returns a client whose requests are counted, and the current items: there is no other writer. */
 function countedDynamo(engines: AwsEngines, meter: Meter) {
-  const client = new DynamoDBClient({
-    region: localRegion,
-    credentials: localCredentials,
-    endpoint: engines.dynamoEndpoint,
-  });
   const items = new Map<string, Item>();
   const labelOf = (item: Item = {}) =>
     `${item[dynamoTable.hashKey]?.S ?? ""} ${item[dynamoTable.rangeKey]?.S ?? ""}`;
 
-  function countRead(commandName: string, input: Input, output: Output): void {
+  function countRead(action: DynamoAction, input: Input, output: Output): void {
     const { ConsistentRead = false } = input;
-    if (commandName === "QueryCommand") {
+    if (action === "Query") {
       return meter.add("dynamoReadUnits", queryUnits(output.Items ?? [], ConsistentRead));
     }
     const asked = input.RequestItems?.[table];
@@ -131,35 +120,31 @@ function countedDynamo(engines: AwsEngines, meter: Meter) {
     meter.add("dynamoReadUnits", readUnits(found, missing, isConsistent));
   }
 
-  client.middlewareStack.add(
-    (next, { commandName = "" }) =>
-      async (args) => {
-        const input: Input = Object(args.input);
-        const isUpdate = commandName === "UpdateItemCommand";
-        const isWrite = isUpdate || ["PutItemCommand", "DeleteItemCommand"].includes(commandName);
-        const label = labelOf(input.Item ?? input.Key);
-        const before = items.get(label);
-        meter.add("dynamoRequests");
-        if (isWrite) meter.add("dynamoWrites");
-        try {
-          const result = await next(args);
-          const output: Output = Object(result.output);
-          if (!isWrite) countRead(commandName, input, output);
-          else {
-            // The adapters request all attributes after an update.
-            const after = isUpdate ? output.Attributes : input.Item;
-            meter.add("dynamoWriteUnits", writeUnits(before, after));
-            if (after === undefined) items.delete(label);
-            else items.set(label, after);
-          }
-          return result;
-        } catch (error) {
-          if (isWrite) meter.add("dynamoWriteUnits", writeUnits(before, before));
-          throw error;
-        }
-      },
-    { step: "initialize" },
-  );
+  const client = between(engines.dynamo, async ({ action, input: asked }, send) => {
+    const input: Input = asked;
+    const isUpdate = action === "UpdateItem";
+    const isWrite = isUpdate || action === "PutItem" || action === "DeleteItem";
+    const label = labelOf(input.Item ?? input.Key);
+    const before = items.get(label);
+    meter.add("dynamoRequests");
+    if (isWrite) meter.add("dynamoWrites");
+    try {
+      const answer = await send();
+      const output: Output = answer.output;
+      if (!isWrite) countRead(action, input, output);
+      else {
+        // The adapters request all attributes after an update.
+        const after = isUpdate ? output.Attributes : input.Item;
+        meter.add("dynamoWriteUnits", writeUnits(before, after));
+        if (after === undefined) items.delete(label);
+        else items.set(label, after);
+      }
+      return answer;
+    } catch (error) {
+      if (isWrite) meter.add("dynamoWriteUnits", writeUnits(before, before));
+      throw error;
+    }
+  });
   return { client, items };
 }
 

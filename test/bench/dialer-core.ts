@@ -10,8 +10,9 @@ import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { randomBytes } from "node:crypto";
-import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoClient } from "#shared/aws/dynamodb-client.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
 import { connect, createDialerMemory, systemClock } from "#functions/dialer/wiring.ts";
 import { createRequestId } from "#shared/calls/ids.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
@@ -56,10 +57,13 @@ const providerOptions = {
   print: console.log,
 };
 const queue = createMemoryQueue(now);
-const client = TABLE === undefined ? undefined : new DynamoDBClient({});
+const client = createDynamoClient({
+  account: { credentials: localCredentials, region: localRegion },
+  endpoint: process.env["AWS_ENDPOINT_URL_DYNAMODB"],
+});
 /** Ports in memory are replaced before each round: the garbage collector would have to go through their contents. */
 const newPorts = () =>
-  client === undefined || TABLE === undefined
+  TABLE === undefined
     ? { ledger: createMemoryLedger(), documents: createMemoryDocuments(now, randomVersion) }
     : {
         ledger: createDynamoLedger(client, TABLE, { retentionMs: 60 * 86_400_000 }),

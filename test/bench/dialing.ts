@@ -33,7 +33,7 @@ const closingCallsPerRound = 400;
 const dynamoCallsPerRound = 120;
 const bullmqName = "BullMQ's worker";
 const coreName = "our dialer's core, ledger in memory";
-const dynamoName = "our dialer's core, ledger in DynamoDB (the AWS SDK; the server not counted)";
+const dynamoName = "our dialer's core, ledger in DynamoDB (the server not counted)";
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 

@@ -1,6 +1,6 @@
 /** Sizes and capacity units of DynamoDB, by the rules of its documentation. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Item } from "#shared/aws/dynamodb-items.ts";
+import type { Item } from "#shared/aws/dynamodb-client.ts";
 import { dynamoTable, type IndexName } from "#shared/aws/dynamodb-table.ts";
 
 const { hashKey, rangeKey } = dynamoTable;

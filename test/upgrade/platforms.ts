@@ -139,7 +139,7 @@ function takingQueue(take: Take): Queue {
 
 /** Starts the stand-ins of DynamoDB and S3. The queue is the test's. */
 export async function startAws(): Promise<UpgradePlatform> {
-  const { dynamo, s3, createTable, createBucket, stop } = await startAwsEngines();
+  const { dynamo, dynamoSdk, s3, createTable, createBucket, stop } = await startAwsEngines();
   const table = "outbound-calls";
   await createTable(table);
   await createBucket(table);
@@ -165,14 +165,14 @@ export async function startAws(): Promise<UpgradePlatform> {
       ),
     async load(stored) {
       for (const Item of itemsOf(stored)) {
-        await dynamo.send(new PutItemCommand({ TableName: table, Item }));
+        await dynamoSdk.send(new PutItemCommand({ TableName: table, Item }));
       }
       for (const [Key, Body] of Object.entries(stored.objects)) {
         await s3.send(new PutObjectCommand({ Bucket: table, Key, Body }));
       }
     },
     async dump() {
-      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: table }));
+      const { Items = [] } = await dynamoSdk.send(new ScanCommand({ TableName: table }));
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: table }));
       const objects: StoredParts["objects"] = {};
       for (const { Key = "" } of Contents) {

@@ -3,7 +3,7 @@
  * check that this one, after a roll-back, reads what the later one has written.
  */
 import { toStoredText } from "#shared/aws/dynamodb-document-items.ts";
-import type { Item } from "#shared/aws/dynamodb-items.ts";
+import type { Item } from "#shared/aws/dynamodb-client.ts";
 import { toRow } from "#shared/aws/dynamodb-rows.ts";
 import { type StoredRow, toRow as toD1Row } from "#shared/cloudflare/d1-rows.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";

@@ -2,6 +2,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoClient } from "#shared/aws/dynamodb-client.ts";
 import * as z from "#shared/lib/zod.ts";
 import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
@@ -48,6 +49,8 @@ export interface AwsDeps {
   tools: Tools;
   store: AwsSecretStore;
   dynamo: DynamoDBClient;
+  /** Reads the table's items. */
+  ledger: DynamoClient;
   cloudFormation: CloudFormationClient;
 }
 
@@ -60,7 +63,7 @@ export interface AwsDeps {
  * @throws DeployError with what to do
  */
 export async function deployToAws(
-  { tools, store, dynamo, cloudFormation }: AwsDeps,
+  { tools, store, dynamo, ledger, cloudFormation }: AwsDeps,
   bundledPlan: unknown,
   { name, alarms: given = {}, strand = false, settingsFile: file, looks, pauseMs }: DeployOptions,
 ): Promise<void> {
@@ -80,7 +83,7 @@ export async function deployToAws(
   const table = settings.ledgerTable ?? ownTable;
   // A plan in the secret DIAL_PLAN goes before that of the file.
   if (table !== undefined && !current.includes("DIAL_PLAN")) {
-    const waiting = await waitingOnAws(dynamo, table);
+    const waiting = await waitingOnAws(ledger, table);
     await confirmStranded(tools, plan, { waiting, strands: strand });
   }
 

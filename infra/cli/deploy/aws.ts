@@ -57,11 +57,17 @@ async function run(): Promise<void> {
     return importLedger(processTools, deps, values);
   }
   const { createAwsSecretStore } = await import("./aws-secrets.ts");
+  const { createDynamoClient } = await import("#shared/aws/dynamodb-client.ts");
+  const { endpointIn } = await import("#shared/aws/signed-post.ts");
   return deployToAws(
     {
       tools: processTools,
       store: createAwsSecretStore(processTools, values.name),
       dynamo,
+      ledger: createDynamoClient({
+        account: dynamo.config,
+        endpoint: endpointIn(processTools.environment, "DYNAMODB"),
+      }),
       cloudFormation,
     },
     plan,

@@ -1,4 +1,4 @@
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoClient } from "#shared/aws/dynamodb-client.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
 import { backlogOfKey } from "#shared/calls/call-row.ts";
@@ -43,10 +43,7 @@ export async function waitingOnCloudflare(
 }
 
 /** Reads which backlogs of a ledger in DynamoDB have waiting calls, or may have some. */
-export async function waitingOnAws(
-  dynamo: DynamoDBClient,
-  table: string,
-): Promise<WaitingBacklog[]> {
+export async function waitingOnAws(dynamo: DynamoClient, table: string): Promise<WaitingBacklog[]> {
   return orSentence(async () => {
     const sources = { now: Date.now, freshVersion: randomVersion };
     const documents = createDynamoDocuments(dynamo, table, sources);

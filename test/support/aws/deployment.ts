@@ -164,7 +164,11 @@ function personOn(account: FakeAccount, { name, settingsFile }: Place, cdk: CdkR
     deploy({ plan = dialPlan, alarms = {} } = {}) {
       const store = createAwsSecretStore(tools, name, secrets.client);
       const options = { name, alarms, settingsFile, pauseMs: 1, looks: { pauseMs: 1, looks: 2 } };
-      return deployToAws({ tools, store, dynamo: dynamo.client, cloudFormation }, plan, options);
+      return deployToAws(
+        { tools, store, dynamo: dynamo.client, ledger: dynamo.ledger, cloudFormation },
+        plan,
+        options,
+      );
     },
     importLedger() {
       const deps = { dynamo: dynamo.client, cloudFormation, print: tools.print, pauseMs: 1 };

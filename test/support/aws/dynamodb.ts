@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { createDynamoClient, type DynamoClient } from "#shared/aws/dynamodb-client.ts";
 import * as z from "#shared/lib/zod.ts";
 
 interface FakeIndex {
@@ -24,6 +25,8 @@ export interface FakeTable {
 /** DynamoDB on this machine, as far as the deploy command asks about tables and changes them. */
 export interface FakeDynamoDB {
   client: DynamoDBClient;
+  /** Reads items. */
+  ledger: DynamoClient;
   tables: Map<string, FakeTable>;
   /** Names of the requests that change something. */
   changes: string[];
@@ -98,12 +101,14 @@ export async function startDynamoDB(): Promise<FakeDynamoDB> {
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
+  const endpoint = `http://127.0.0.1:${port}`;
+  const account = {
+    region: "us-east-1",
+    credentials: { accessKeyId: "local", secretAccessKey: "local" },
+  };
   return {
-    client: new DynamoDBClient({
-      endpoint: `http://127.0.0.1:${port}`,
-      region: "us-east-1",
-      credentials: { accessKeyId: "local", secretAccessKey: "local" },
-    }),
+    client: new DynamoDBClient({ endpoint, ...account }),
+    ledger: createDynamoClient({ account, endpoint }),
     tables,
     changes,
     stop: () => {

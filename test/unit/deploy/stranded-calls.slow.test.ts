@@ -116,12 +116,12 @@ describe("the backlogs with waiting calls", () => {
 
   it("are those of DynamoDB's", async () => {
     putTable(new Map([["due", standing(["due", "dueKey"])]]));
-    expect(await waitingOnAws(dynamo.client, "Ledger")).toMatchObject([lost, sales]);
+    expect(await waitingOnAws(dynamo.ledger, "Ledger")).toMatchObject([lost, sales]);
   });
 
   it("are all where DynamoDB's index is only to be made, as in a restored table", async () => {
     putTable(new Map());
     const all = [{ client: "crm", agentId: "agent_empty" }, lost, sales];
-    expect(await waitingOnAws(dynamo.client, "Ledger")).toMatchObject(all);
+    expect(await waitingOnAws(dynamo.ledger, "Ledger")).toMatchObject(all);
   });
 });

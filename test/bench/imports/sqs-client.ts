@@ -1,4 +1,4 @@
-/** The AWS client that the API imports at its start, with the commands that it sends. */
+/** The one client of the SDK that both functions import at their start, with the commands that the API sends. */
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 
 export const client = new SQSClient({});
