@@ -20,6 +20,8 @@ const quick = {
   exclude: laterSuffixes.map((suffix) => `**/*${suffix}`),
 };
 
+const ofRepository = "test/unit/repository/*.test.ts";
+
 export default defineConfig({
   root,
   test: {
@@ -38,7 +40,13 @@ export default defineConfig({
           isolate: false,
           setupFiles: ["test/support/end-left-work.ts"],
           include: ["test/unit/**/*.test.ts", "test/simulation/*.test.ts"],
+          exclude: [...quick.exclude, ofRepository],
         },
+      },
+      {
+        root,
+        // What is said of the code, not what it does: `npm run lint` runs it.
+        test: { ...quick, ...native, name: "repository", isolate: false, include: [ofRepository] },
       },
       {
         ...inWorkerd,

@@ -179,7 +179,7 @@ const ofClocks = toMutants(unit("wrong-clocks"), [
 ]);
 
 const ofOpposedClocks = toMutants(
-  ["test/simulation/opposed-clocks.test.ts"],
+  ["test/simulation/opposed-clocks.slow.test.ts"],
   [["work goes on beside a process an hour ahead", "isLeaseVoid", returns("false")]],
 );
 

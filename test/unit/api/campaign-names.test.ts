@@ -8,11 +8,15 @@ import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+/** Any character but a lone surrogate. The library's own list of them takes a second of CPU to build. */
+const anyCharacter = fc
+  .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
+  .map((point) => String.fromCodePoint(point));
 const aName = fc
   .oneof(
     fc.string({ unit: "grapheme", minLength: 1, maxLength: 64 }),
     fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 64 }),
-    fc.string({ unit: "binary", minLength: 1, maxLength: 64 }),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 64 }),
     fc.constantFrom("UTF-8'x", "utf-8''spring", "50 % off (it's *new*)"),
   )
   .filter((name) => campaignPattern.test(name));

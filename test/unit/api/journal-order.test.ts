@@ -145,7 +145,7 @@ it("what is listed and removed holds after a restore as before, whatever the clo
         }
       },
     ),
-    { numRuns: perTier({ quick: 200, slow: 1_000 }) },
+    { numRuns: perTier({ quick: 60, slow: 1_000 }) },
   ));
 
 function createListingBench(pages: IterableIterator<number>) {

@@ -7,7 +7,7 @@ import {
   judgeStructure,
 } from "#functions/api/http/json-structure.ts";
 import { endpoints } from "#functions/api/calls/endpoints.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 import { anyCharacter } from "#test/support/any-character.ts";
 
 const structure: JsonStructure = {
@@ -49,7 +49,7 @@ describe("the structure of a large body", () => {
         const spaced = space % 2 === 0 ? text : JSON.stringify(value, null, 1);
         expect(judge(spaced) === undefined).toBe(fits(value));
       }),
-      { numRuns: perTier({ quick: 300, slow: 1_000 }) },
+      { numRuns: perTier({ quick: 100, slow: 1_000 }) },
     );
   });
 
@@ -122,7 +122,7 @@ describe("the structure of a large body", () => {
         const body = bytesOf(" ".repeat(before) + text.repeat(times));
         expect(isDense(body, Math.random)).toBe(true);
       }),
-      { numRuns: perTier({ quick: 30, slow: 300 }) },
+      { numRuns: perTier({ quick: 10, slow: 300 }) },
     );
   });
 
@@ -163,13 +163,17 @@ describe("the structure of a large body", () => {
     `{${numbered(100, '":{"a":0}')}},`,
     `{${numbered(100, `":[${"0,".repeat(100)}0]`)}},`,
     `[${"[],".repeat(150)}[]],`,
-  ])("is refused unparsed where no call is so dense, however few members it has: %#", (text) => {
-    const body = filledWith(text);
-    expect(judgeStructure(body, ofBatch)).toBeUndefined();
-    for (let n = 0; n < 5; n++) {
-      expect(findExcess(body, ofBatch)).toBe("must have fewer brackets and commas for its size");
-    }
-  });
+  ])(
+    "is refused unparsed where no call is so dense, however few members it has: %#",
+    inSlowTier,
+    (text) => {
+      const body = filledWith(text);
+      expect(judgeStructure(body, ofBatch)).toBeUndefined();
+      for (let n = 0; n < 5; n++) {
+        expect(findExcess(body, ofBatch)).toBe("must have fewer brackets and commas for its size");
+      }
+    },
+  );
 
   it("lets a right batch pass whatever its texts hold, and however often it names its contexts", () => {
     const number = '"phone_number":"+1201555","agent_id":"a"';

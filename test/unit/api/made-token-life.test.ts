@@ -187,6 +187,6 @@ it("lets nobody in a minute after a token's end, and never refuses a valid one a
       await life.make(0);
       for (const one of steps) await one(life);
     }),
-    { numRuns: perTier({ quick: 15, slow: 50 }) },
+    { numRuns: perTier({ quick: 5, slow: 50 }) },
   );
 });

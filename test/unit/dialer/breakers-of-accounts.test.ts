@@ -21,6 +21,7 @@ import {
   times,
 } from "#test/support/breakers-bench.ts";
 import { allIn, type Bench, statesOf } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Opens the account's breaker by the silence of two backlogs, those of clients a and b. */
 async function openByUnreachable(bench: Bench): Promise<void> {
@@ -201,17 +202,21 @@ describe("an account's open breaker", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("lets everybody go on within seconds of recovery, at most doubling from look to look", async () => {
-    const bench = createBench();
-    await openByUnreachable(bench);
-    bench.answer = async () => unreachable;
-    const calls = [];
-    for (const client of ["c", "d", "e"]) calls.push(...(await putDue(bench, 100, { client })));
-    await bench.simulate(60);
-    bench.answer = async () => placed;
-    await bench.simulate(180);
-    expect(await statesOf(bench, calls)).not.toContain("WAITING");
-  });
+  it(
+    "lets everybody go on within seconds of recovery, at most doubling from look to look",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      await openByUnreachable(bench);
+      bench.answer = async () => unreachable;
+      const calls = [];
+      for (const client of ["c", "d", "e"]) calls.push(...(await putDue(bench, 100, { client })));
+      await bench.simulate(60);
+      bench.answer = async () => placed;
+      await bench.simulate(180);
+      expect(await statesOf(bench, calls)).not.toContain("WAITING");
+    },
+  );
 
   it("and its backlog's close by one success", async () => {
     const bench = createBench();

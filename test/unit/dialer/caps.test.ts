@@ -74,7 +74,7 @@ describe("a frequency cap", () => {
     ]);
     const [waiting] = await rowsIn(bench, "WAITING");
     expect([waiting?.reason, iso(waiting?.dueAt)]).toEqual(["max_calls", "2026-06-02T10:00:00"]);
-    await bench.simulate(86_400);
+    await bench.simulate(86_400, { sweepSeconds: 3600 });
     expect(iso(bench.dialed.at(-1)?.at)).toBe("2026-06-02T10:00:00");
   });
 

@@ -4,7 +4,7 @@ import { toCanonical } from "#shared/telephony/renumbered.ts";
 import { afterClaims } from "#test/support/claims.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { localTime } from "#test/support/local-time.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 import { places } from "#test/support/places.ts";
 import {
   aCallNow,
@@ -51,7 +51,7 @@ describe("calling hours", () => {
     expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T09:00:02"]);
   });
 
-  it("open zone by zone for a batch over many", async () => {
+  it("open zone by zone for a batch over many", inSlowTier, async () => {
     const plan = { callingHours: nine, destinations: { allow: ["*"] } };
     const bench = createDialerBench({ plan, startAt: "2026-06-01T00:00Z" });
     const zones = [
@@ -88,6 +88,7 @@ describe("calling hours", () => {
 
   it.each(["2026-07-15", "2026-01-15"].slice(0, perTier({ quick: 1, slow: 2 })))(
     "of 8 to 21 o'clock are kept at each place, whatever the hour of %s",
+    inSlowTier,
     async (date) => {
       const plan = { callingHours: { default: "us-federal" }, destinations: { allow: ["*"] } };
       const wrong: string[] = [];

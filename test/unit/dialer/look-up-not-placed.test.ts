@@ -4,7 +4,7 @@ import type { DialOutcome, NotPlaced } from "#shared/providers/provider.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { rowOf, sendEach, stateOf } from "#test/support/dialer-calls.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "concurrency_blocked" };
 const agents = { vapi: { provider: "vapi", agent: "asst_9", from: "phone_1" } };
@@ -144,46 +144,50 @@ const fate = fc.record({
 });
 
 describe("calls whose records tell what became of each attempt", () => {
-  it("ring once at most, whatever is answered and however late it is recorded", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(fate, { minLength: 6, maxLength: 6 }), { minLength: 1, maxLength: 6 }),
-        async (fates) => {
-          const bench = createDialerBench({
-            plan: { agents, providers, reviewAfterSeconds: 1800 },
-          });
-          const calls = fates.map((attempts) => ({ call: aVapiCall(), attempts }));
-          const rung: string[] = [];
-          const askedAt = new Map<string, number>();
-          const fateOf = (id: string, attempt: number) =>
-            calls.find(({ call }) => call.id === id)?.attempts[attempt - 1];
-          bench.answer = async ({ id }, _route, attempt) => {
-            const its = fateOf(id, attempt);
-            const rings = its === undefined || its.rings;
-            if (rings) rung.push(id);
-            askedAt.set(`${id} ${attempt}`, bench.now());
-            await bench.sleep(500);
-            if (its?.answers === "unknown") return unknown;
-            return rings ? { kind: "placed" } : (its?.refusal ?? later);
-          };
-          bench.find = async ({ call: { id }, attempt }) => {
-            const its = fateOf(id, attempt);
-            const at = askedAt.get(`${id} ${attempt}`) ?? bench.now();
-            if (its === undefined || bench.now() < at + its.recordedAfterSeconds * 1000) return;
-            return its.rings
-              ? { by: "id", providerCallId: `${id}-${attempt}` }
-              : { by: "id", notPlaced: its.refusal };
-          };
-          await sendEach(bench, ...calls.map(({ call }) => call));
-          await bench.simulate(7200);
-          expect(new Set(rung).size).toBe(rung.length);
-          for (const { call } of calls) {
-            const { state } = await rowOf(bench, call);
-            expect(state === "PLACED").toBe(rung.includes(call.id));
-          }
-        },
-      ),
-      { numRuns: perTier({ quick: 4, slow: 15 }) },
-    );
-  });
+  it(
+    "ring once at most, whatever is answered and however late it is recorded",
+    inSlowTier,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.array(fate, { minLength: 6, maxLength: 6 }), { minLength: 1, maxLength: 6 }),
+          async (fates) => {
+            const bench = createDialerBench({
+              plan: { agents, providers, reviewAfterSeconds: 1800 },
+            });
+            const calls = fates.map((attempts) => ({ call: aVapiCall(), attempts }));
+            const rung: string[] = [];
+            const askedAt = new Map<string, number>();
+            const fateOf = (id: string, attempt: number) =>
+              calls.find(({ call }) => call.id === id)?.attempts[attempt - 1];
+            bench.answer = async ({ id }, _route, attempt) => {
+              const its = fateOf(id, attempt);
+              const rings = its === undefined || its.rings;
+              if (rings) rung.push(id);
+              askedAt.set(`${id} ${attempt}`, bench.now());
+              await bench.sleep(500);
+              if (its?.answers === "unknown") return unknown;
+              return rings ? { kind: "placed" } : (its?.refusal ?? later);
+            };
+            bench.find = async ({ call: { id }, attempt }) => {
+              const its = fateOf(id, attempt);
+              const at = askedAt.get(`${id} ${attempt}`) ?? bench.now();
+              if (its === undefined || bench.now() < at + its.recordedAfterSeconds * 1000) return;
+              return its.rings
+                ? { by: "id", providerCallId: `${id}-${attempt}` }
+                : { by: "id", notPlaced: its.refusal };
+            };
+            await sendEach(bench, ...calls.map(({ call }) => call));
+            await bench.simulate(7200);
+            expect(new Set(rung).size).toBe(rung.length);
+            for (const { call } of calls) {
+              const { state } = await rowOf(bench, call);
+              expect(state === "PLACED").toBe(rung.includes(call.id));
+            }
+          },
+        ),
+        { numRuns: perTier({ quick: 4, slow: 15 }) },
+      );
+    },
+  );
 });

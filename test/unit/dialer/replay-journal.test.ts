@@ -10,7 +10,7 @@ import { countQueries } from "#test/support/count-queries.ts";
 import { type Bench, hashOf, putDocument } from "#test/support/dialer-calls.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const time = { isOver: () => false };
 const confirmed = suspendedAt(1_000_000, {
@@ -133,7 +133,7 @@ it("a replay that is killed at each step ends as one that is not", async () => {
   }
 });
 
-it("a page of long lists takes no more statements than an invocation has", async () => {
+it("a page of long lists takes no more statements than an invocation has", inSlowTier, async () => {
   const bench = createDialerBench();
   const { deps } = bench;
   const hashes = numbers(10_000);

@@ -181,22 +181,26 @@ describe("a ledger that was restored", () => {
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 
-  it("takes a call found by its number, or a record of one attempt, for no proof", async () => {
-    for (const agent_id of ["agent_numbered", "agent_sales"]) {
-      const bench = createDialerBench({ startAt, plan: asked });
-      bench.find = async (_sought, { provider }) =>
-        provider === "twilio"
-          ? { by: "number", providerCallIds: ["CA_of_a_lost_row"] }
-          : { by: "id", notPlaced: { kind: "not_placed", code: "ended_before" } };
-      const call = aCallNow(bench, { agent_id });
-      await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-      await declare(bench, {}, 0);
-      await sweeps(bench, 3);
-      await bench.run(1800);
-      expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
-      expect(bench.dialed).toEqual([]);
-    }
-  });
+  it(
+    "takes a call found by its number, or a record of one attempt, for no proof",
+    inSlowTier,
+    async () => {
+      for (const agent_id of ["agent_numbered", "agent_sales"]) {
+        const bench = createDialerBench({ startAt, plan: asked });
+        bench.find = async (_sought, { provider }) =>
+          provider === "twilio"
+            ? { by: "number", providerCallIds: ["CA_of_a_lost_row"] }
+            : { by: "id", notPlaced: { kind: "not_placed", code: "ended_before" } };
+        const call = aCallNow(bench, { agent_id });
+        await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+        await declare(bench, {}, 0);
+        await sweeps(bench, 3);
+        await bench.run(1800);
+        expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+        expect(bench.dialed).toEqual([]);
+      }
+    },
+  );
 
   it("has a row that appears late go to review, by whatever time it is due", async () => {
     const bench = createDialerBench({ startAt, plan: asked });

@@ -19,6 +19,7 @@ import {
   stateOf,
   statesOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 // Time limits of ports: without them, one call to a port that never answers holds its delivery until the
 // function is killed, and every other message of it comes again.
@@ -84,7 +85,7 @@ describe("a slow ledger", () => {
     expect(await rowsIn(bench, "WAITING")).toHaveLength(500);
   });
 
-  it("has a split end in time, and the next delivery go on with it", async () => {
+  it("has a split end in time, and the next delivery go on with it", inSlowTier, async () => {
     const bench = await createSlowBench(25, 6000); // 150 s in all
     expect(await within(119, bench.deliver(120_000))).toEqual([again]);
     const written = (await rowsIn(bench, "WAITING")).length;

@@ -82,12 +82,12 @@ describe("a call of an agent with retry", () => {
     expect(last).toMatchObject({ state: "PLACED", result: { status: "completed" }, request: null });
     expect(last.ancestors).toEqual([call.id, second.id]);
     expect(last.next).toBeUndefined();
-    await bench.simulate(80 * 3600, { sweepSeconds: 3600 });
+    await bench.simulate(80 * 3600, { sweepSeconds: 3600, dispatchEverySeconds: 3600 });
     expect(bench.dialed).toHaveLength(3);
     for (const { json } of bench.stored.values()) expect(json).not.toContain("+1303555");
   });
 
-  it("leaves nothing behind in a month in which no result is told", async () => {
+  it("leaves nothing behind in a month in which no result is told", inSlowTier, async () => {
     const bench = createRetryBench();
     const { call } = await placeFirst(bench);
     bench.record = async () => undefined;

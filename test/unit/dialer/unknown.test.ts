@@ -21,6 +21,7 @@ import {
   unknown,
   webhook,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const plan = { agents: { agent_sales: { ...webhook, idempotent: true } } };
 
@@ -197,15 +198,19 @@ describe("a sweep", () => {
     ]);
   });
 
-  it("moves any number of calls that stayed unknown to review, and dials nobody", async () => {
-    const bench = createDialerBench();
-    const calls = callsNow(bench, 1200);
-    for (const call of calls) await putIn(bench, "DIALING", call, { at: bench.now() - 60_000 });
-    await bench.simulate(500);
-    expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);
-    expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("call.needs_review")).toHaveLength(1200);
-  });
+  it(
+    "moves any number of calls that stayed unknown to review, and dials nobody",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      const calls = callsNow(bench, 1200);
+      for (const call of calls) await putIn(bench, "DIALING", call, { at: bench.now() - 60_000 });
+      await bench.simulate(500);
+      expect(await rowsIn(bench, "NEEDS_REVIEW")).toHaveLength(1200);
+      expect(bench.dialed).toEqual([]);
+      expect(bench.eventsOf("call.needs_review")).toHaveLength(1200);
+    },
+  );
 
   it("leaves a claim that was settled while it looked as its holder wrote it", async () => {
     const bench = createDialerBench();

@@ -3,6 +3,7 @@ import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const numberAt = (index: number) => `+1202555${String(index).padStart(4, "0")}`;
 const number = numberAt(123);
@@ -88,6 +89,7 @@ describe("a list of numbers is checked", () => {
     ],
   ])(
     "at most two hundred times in an hour by one operator, however short: %s",
+    inSlowTier,
     async (did, path, body) => {
       const { ask, recorded, pass } = createAsking();
       const check = (token = tokens.opsSee) => ask(path, body, token);

@@ -7,7 +7,7 @@ import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 import { createMemoryLedger } from "#test/support/memory-ledger.ts";
 import { rowIn } from "#test/support/rows.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 /** Creates a memory of counts over a ledger that counts what is read from it, and may fail. */
 function createBench() {
@@ -64,7 +64,7 @@ describe("the counts of a request", () => {
   });
 });
 
-it("lets nobody have a large request counted again and again", async () => {
+it("lets nobody have a large request counted again and again", inSlowTier, async () => {
   const total = 2000;
   let now = Date.now();
   const ledger = createMemoryLedger();

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import {
   describePictures,
   pictureFile,
@@ -13,8 +13,13 @@ import { shots } from "#test/pictures/shots.ts";
 const names = shots.flatMap(({ name }) => picturesOf(name));
 
 describe("a picture of the operator's page", () => {
-  it.each(names)("is of the page as it is: %s", async (name) => {
-    const [manifest, today] = await Promise.all([readManifest(), describePictures()]);
+  let manifest: Awaited<ReturnType<typeof readManifest>>;
+  let today: typeof manifest;
+  beforeAll(async () => {
+    [manifest, today] = await Promise.all([readManifest(), describePictures()]);
+  });
+
+  it.each(names)("is of the page as it is: %s", (name) => {
     const file = pictureFile(name);
     expect(today[name]?.source, `${file} shows a former page: run npm run screenshots`).toBe(
       manifest[name]?.source,

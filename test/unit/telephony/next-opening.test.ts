@@ -179,7 +179,7 @@ describe("the next opening", () => {
           if (from + preliminaryMs <= first) expect(later).toBe(first);
         },
       ),
-      { numRuns: perTier({ quick: 25, slow: 100 }) },
+      { numRuns: perTier({ quick: 8, slow: 100 }) },
     );
   });
 });

@@ -11,10 +11,9 @@ import {
   fillBacklogs,
   finishRequests,
 } from "#test/support/duties-bench.ts";
-import { perTier } from "#test/support/per-tier.ts";
 import { rowIn } from "#test/support/rows.ts";
 
-/** The slow tier runs this file with larger sizes, and `npm run test:schedules` with its largest. */
+/** `npm run test:schedules` runs this file with its largest sizes. */
 const isLong = process.env["LONG"] === "1";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -24,7 +23,7 @@ const unfinished = async ({ deps }: DutiesBench) =>
     ({ value }) => value.finishedAt === null,
   ).length;
 
-const tier = isLong ? 3 : perTier({ quick: 1, slow: 2 });
+const tier = isLong ? 3 : 2;
 const sizes = [200, 1_200, 10_000].slice(0, tier);
 const rates = [60, 600, 3_000].slice(0, tier);
 
@@ -71,7 +70,7 @@ describe.each(rates)("with %d requests a minute that finish", (rate) => {
 
 describe("expired documents", () => {
   it("are all deleted within two hours, and a gauge tells how old they may be", async () => {
-    const count = isLong ? 2_000_000 : perTier({ quick: 20_000, slow: 70_000 });
+    const count = isLong ? 2_000_000 : 70_000;
     const bench = createDutiesBench();
     const { deps } = bench;
     await bench.minute(); // the first purge finds nothing
@@ -98,6 +97,6 @@ describe("expired documents", () => {
 
 describeLongJournal("D1", async () => createDutiesBench());
 describeLargeRestore("D1", async () => createDutiesBench(), {
-  backlogs: perTier({ quick: 300, slow: 1_200 }),
+  backlogs: 1_200,
   calls: 5,
 });
