@@ -57,7 +57,7 @@ export async function recover(
   };
   while (stored.value.isJournalDone !== true) {
     if (time.isOver()) return;
-    const replayed = await replayJournal(stored.value, time, deps);
+    const replayed = await replayJournal(stored.value, deps);
     await store({ ...stored.value, ...replayed });
   }
   const isLaterSweep = stored.value.isWatchDone;

@@ -4,11 +4,10 @@ import { nameOfEntry, sortOutGathered } from "#shared/ports/journal.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readInTurn } from "./compact-journal.ts";
-import type { SweepTime } from "./sweep-time.ts";
 
 /** Time before the backup from which entries are applied: the clocks of processes differ, and a write may be on its way. */
 const marginMs = 10 * minuteMs;
-/** Maximum entries and bytes that are applied together. A megabyte has 15,000 hashes, of which each 500 take two statements. */
+/** Maximum entries and bytes of a page. A megabyte has 15,000 hashes, of which each 500 take two statements. */
 const entriesAtOnce = 500;
 const bytesAtOnce = 1_000_000;
 
@@ -16,14 +15,14 @@ type Restore = ValueOf<"restore">;
 
 /**
  * Applies a page of the journal's entries since the backup to a restored ledger, in the order of their times: opt-outs, changes
- * of the do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until all are applied. A pass
- * that finds none is the last: a store may answer fewer names than there are, and entries may have come meanwhile.
+ * of the do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until all are applied. A page is
+ * a step of a sweep, which stores where it ended: a later death of the sweep costs no more. A pass that finds none is the last:
+ * a store may answer fewer names than there are, and entries may have come meanwhile.
  *
- * @throws if an entry cannot be read or applied. The next sweep begins where this one did
+ * @throws if an entry cannot be read or applied. The next sweep begins where this page did
  */
 export async function replayJournal(
   { at, journalAfter, isJournalDone }: Restore,
-  time: SweepTime,
   deps: Pick<DialerDeps, "ledger" | "documents" | "journal" | "clock" | "random" | "log">,
 ): Promise<Pick<Restore, "journalAfter" | "isJournalDone">> {
   const { journal, log } = deps;
@@ -31,19 +30,15 @@ export async function replayJournal(
   let after = journalAfter ?? nameOfEntry(Math.max(0, (at ?? 0) - marginMs), "");
   const names = await journal.list({ after, limit: entriesAtOnce });
   if (names.length === 0) return { journalAfter: after, isJournalDone: true };
-  let bodies: string[] = [];
+  const bodies: string[] = [];
   let bytes = 0;
   for await (const { name, body = "" } of readInTurn(sortOutGathered(names).kept, journal)) {
-    if (body !== "" && bytes + body.length > bytesAtOnce && bodies.length > 0) {
-      await applyEntries(bodies, deps);
-      [bodies, bytes] = [[], 0];
-      if (time.isOver()) return { journalAfter: after, isJournalDone: false };
-    }
+    if (bodies.length > 0 && bytes + body.length > bytesAtOnce) break;
     if (body !== "") bodies.push(body);
     bytes += body.length;
     after = name;
   }
   await applyEntries(bodies, deps);
-  log("info", "journal.applied", { count: names.length });
+  log("info", "journal.applied", { count: bodies.length });
   return { journalAfter: after, isJournalDone: false };
 }

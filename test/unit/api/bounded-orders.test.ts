@@ -56,7 +56,7 @@ function createBench({ guards = {} }: { guards?: object } = {}) {
       let replayed: Awaited<ReturnType<typeof replayJournal>> = { isJournalDone: false };
       while (replayed.isJournalDone !== true) {
         const deps = { ...bench.deps, journal };
-        replayed = await replayJournal({ ...restored, ...replayed }, time, deps);
+        replayed = await replayJournal({ ...restored, ...replayed }, deps);
       }
       return bench.documents;
     },

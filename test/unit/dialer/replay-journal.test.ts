@@ -42,7 +42,7 @@ async function replayAll(deps: Bench["deps"]): Promise<number> {
   let replayed: Awaited<ReturnType<typeof replayJournal>> = { isJournalDone: false };
   let pages = 0;
   for (; replayed.isJournalDone !== true && pages < 1_000; pages++) {
-    replayed = await replayJournal({ ...confirmed, ...replayed }, time, deps);
+    replayed = await replayJournal({ ...confirmed, ...replayed }, deps);
   }
   return pages;
 }
@@ -64,6 +64,16 @@ it("many entries are applied together, in a few statements", async () => {
   expect(await replayAll({ ...bench.deps, ...counted })).toBe(5);
   expect(counted.count()).toBeLessThan(40);
   expect(await listedOf(bench, hashes)).toEqual(hashes);
+});
+
+it("a replay ends after each megabyte, so that a sweep stores where it is", async () => {
+  const bench = createDialerBench();
+  const all = numbers(40_000);
+  for (let start = 0; start < all.length; start += 10_000) {
+    await appendEntry({ kind: "list", entries: all.slice(start, start + 10_000) }, bench.deps);
+  }
+  expect(await replayAll(bench.deps)).toBe(5);
+  expect(await listedOf(bench, all)).toEqual(all);
 });
 
 it("a replay that is killed at each step ends as one that is not", async () => {
@@ -111,7 +121,7 @@ it("a replay that is killed at each step ends as one that is not", async () => {
     for (; replayed.isJournalDone !== true && runs < 1_000; runs++) {
       steps = stepsMin + runs;
       const killed = { ...confirmed, ...replayed };
-      replayed = await replayJournal(killed, time, broken).catch(() => replayed);
+      replayed = await replayJournal(killed, broken).catch(() => replayed);
     }
     const ofKind = async (kind: "do-not-call" | "cancellation" | "erasure") =>
       (await documents.list(kind, { limit: 1_000 }))
@@ -145,7 +155,7 @@ it("a page of long lists takes no more statements than an invocation has", inSlo
     const isOver = () => counted.count() > 500;
     while (replayed.isJournalDone !== true && !isOver()) {
       const restore = { ...confirmed, ...replayed };
-      replayed = await replayJournal(restore, { isOver }, { ...deps, ...counted });
+      replayed = await replayJournal(restore, { ...deps, ...counted });
     }
     expect(sweeps).toBeLessThan(10);
   }
