@@ -1,8 +1,16 @@
+import type { DynamoEngineName } from "#infra/local/dynamo-engine.ts";
 import { afterAll, beforeAll, inject } from "vitest";
 import { type AwsEngines, startAwsEngines } from "#infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
 import { randomVersion } from "#shared/lib/random.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The DynamoDB server, where it is not the quickest one that this machine has. */
+    dynamoEngine?: DynamoEngineName;
+  }
+}
 
 /** Starts the local engines of AWS before the tests of a file, and stops them after the tests. */
 export function useAwsEngines(): () => AwsEngines {

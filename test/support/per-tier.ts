@@ -1,12 +1,9 @@
 import { inject } from "vitest";
-import type { DynamoEngineName } from "#infra/local/dynamo-engine.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** `.config/vitest.config.ts` and `.config/vitest.slow.config.ts` each provide their own. */
     tier: "quick" | "slow";
-    /** The DynamoDB server, where it is not the quickest one that this machine has. */
-    dynamoEngine?: DynamoEngineName;
   }
 }
 
