@@ -3,6 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { build } from "esbuild";
 import { build as buildGenerated } from "../generate/build.ts";
 import { bundling, reachedIn } from "../generate/workers.ts";
+import { startInOne } from "./start-in-one.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 export const functionNames = ["api", "dialer"] as const;
@@ -25,21 +26,29 @@ export async function bundleFunction(name: FunctionName, directory: string): Pro
 export async function bundleForLambda(entryPoint: string, directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }); // chunks of an older build have other names
   await mkdir(directory, { recursive: true });
-  const { outputFiles } = await build({
+  const options = {
     ...bundling,
-    entryPoints: { index: entryPoint },
     outdir: directory,
-    write: false,
-    platform: "node",
+    platform: "node" as const,
     target: "node24",
     mainFields: ["module", "main"],
+  };
+  const { outputFiles, metafile } = await build({
+    ...options,
+    entryPoints: { index: entryPoint },
+    write: false,
+    metafile: true,
+  });
+  const modules = outputFiles.map(({ path, text }) => ({ path: basename(path), contents: text }));
+  const exportsOf = new Map(
+    Object.entries(metafile.outputs).map(([path, { exports }]) => [basename(path), exports]),
+  );
+  const merged = await startInOne(reachedIn(modules), exportsOf, {
+    ...options,
     // Some parts of the SDK are CommonJS and require Node's own modules.
     banner: {
       js: "import{createRequire as __banner_cr}from'node:module';const require=__banner_cr(import.meta.url);",
     },
   });
-  const modules = outputFiles.map(({ path, text }) => ({ path: basename(path), contents: text }));
-  await Promise.all(
-    reachedIn(modules).map(({ path, contents }) => writeFile(join(directory, path), contents)),
-  );
+  await Promise.all(merged.map(({ path, contents }) => writeFile(join(directory, path), contents)));
 }

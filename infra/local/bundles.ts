@@ -29,7 +29,7 @@ const cache = join(root, "node_modules/.cache/outbound-calls");
 const inputs = [
   "{functions,shared}/**/*.*",
   "infra/{generate,cli,local}/**/*.*",
-  "infra/aws/bundle.ts",
+  "infra/aws/{bundle,start-in-one}.ts",
   "infra/*.json",
   "infra/d1/*.sql",
   "{package,package-lock,tsconfig}.json",
