@@ -4,6 +4,7 @@ import { isLoopback } from "../lib/https-url.ts";
 import type * as z from "../lib/zod.ts";
 import { mustBeAccount } from "./account-schema.ts";
 import { unknownChecks } from "./checks.ts";
+import { parsePlanJson } from "./parse-plan-json.ts";
 import { type DialPlan, dialPlanSchema } from "./plan-schema.ts";
 import { retryProblems } from "./retry-rules.ts";
 import type { RouteKinds } from "./route-kinds.ts";
@@ -22,9 +23,9 @@ export function parseDialPlan(
   let value = bundled;
   if (override !== undefined && override !== "") {
     try {
-      value = JSON.parse(override);
-    } catch {
-      throw new Error("DIAL_PLAN is not JSON"); // the parser's message would quote the text
+      value = parsePlanJson(override);
+    } catch (error) {
+      throw new Error(`DIAL_PLAN ${error instanceof Error ? error.message : ""}`);
     }
   }
   const read = readDialPlan(value, kinds);

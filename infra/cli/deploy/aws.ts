@@ -2,14 +2,13 @@
  * `npm run deploy:aws -- [--name NAME] [--alarm-email ADDRESS] [--alarm-topic ARN] [--import-ledger] [--strand] [--dry-run]`
  * and `npm run destroy:aws -- [--name NAME] [--yes]`.
  */
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deployToAws, describeDeployment } from "./aws-deploy.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { regionOf } from "./aws-cdk.ts";
 import { destroyOnAws } from "./aws-destroy.ts";
 import { importLedger } from "./aws-import.ts";
+import { readBundledPlan } from "./deploy-steps.ts";
 import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
 import { complainOf } from "../print.ts";
@@ -41,8 +40,7 @@ async function run(): Promise<void> {
       yes: { type: "boolean" },
     },
   });
-  const path = resolve(import.meta.dirname, "../../dial-plan.json");
-  const plan: unknown = JSON.parse(await readFile(path, "utf8"));
+  const plan = await readBundledPlan();
   if (values["dry-run"] === true) return describeDeployment(processTools, plan, values);
   deploymentNamed(values.name);
   const { DynamoDBClient } = await import("@aws-sdk/client-dynamodb");

@@ -3,12 +3,11 @@
  * and
  * `npm run destroy:cloudflare -- [--name NAME] [--yes]`.
  */
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { deployToCloudflare, describeDeployment } from "./cloudflare-deploy.ts";
 import { destroyOnCloudflare } from "./cloudflare-destroy.ts";
 import { quietWrangler } from "./cloudflare-wrangler.ts";
+import { readBundledPlan } from "./deploy-steps.ts";
 import { printHelp } from "../help.ts";
 import { DeployError, processTools } from "./tools.ts";
 import { complainOf } from "../print.ts";
@@ -43,8 +42,7 @@ async function run(): Promise<void> {
   });
   quietWrangler();
   if (values.destroy === true) return destroyOnCloudflare(processTools, values);
-  const path = resolve(import.meta.dirname, "../../dial-plan.json");
-  const plan: unknown = JSON.parse(await readFile(path, "utf8"));
+  const plan = await readBundledPlan();
   const deploy = values["dry-run"] === true ? describeDeployment : deployToCloudflare;
   return deploy(processTools, plan, values);
 }

@@ -1,5 +1,8 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { receiverKeys } from "#shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "#shared/dial-plan/secrets.ts";
@@ -8,6 +11,16 @@ import { createProviders } from "#shared/providers/providers.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
+
+/** Reads infra/dial-plan.json. @throws DeployError if it is not JSON, or names something twice */
+export async function readBundledPlan(): Promise<unknown> {
+  const text = await readFile(resolve(import.meta.dirname, "../../dial-plan.json"), "utf8");
+  try {
+    return parsePlanJson(text);
+  } catch (error) {
+    throw new DeployError(`infra/dial-plan.json ${error instanceof Error ? error.message : ""}`);
+  }
+}
 
 /** Parses infra/dial-plan.json. @throws DeployError with what is wrong in it */
 export function planOf(bundledPlan: unknown): DialPlan {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { isLoopback } from "#shared/lib/https-url.ts";
@@ -40,9 +41,9 @@ async function jsonIn(path: string): Promise<unknown> {
     throw new Failure(`${path} cannot be read.`);
   });
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new Failure(`${path} is not JSON.`);
+    return parsePlanJson(text);
+  } catch (error) {
+    throw new Failure(`${path} ${error instanceof Error ? error.message : ""}.`, { cause: error });
   }
 }
 

@@ -6,6 +6,8 @@ import {
   routeFrom,
 } from "#test/support/plans.ts";
 import { readFile } from "node:fs/promises";
+import * as fc from "fast-check";
+import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
 import { describe, expect, it } from "vitest";
 import { mayBeCalled, findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
@@ -79,6 +81,26 @@ describe("the dial plan", () => {
     const override = JSON.stringify({ ...plan, expireAfterHours: 24 });
     expect(parseDialPlan(plan, { DIAL_PLAN: override }).expireAfterHours).toBe(24);
     expect(() => parseDialPlan(plan, { DIAL_PLAN: "{" })).toThrow("DIAL_PLAN is not JSON");
+  });
+
+  it("names nothing twice in one object, whatever strings hold", () => {
+    const parse = (text: string) => () => parsePlanJson(text);
+    expect(parse(`{"agents":{"s":{"split":{"a":80,"a":20}}}}`)).toThrow(
+      "has agents.s.split.a twice",
+    );
+    expect(parse(`{"agents":{"a":{},"\\u0061":{}}}`)).toThrow("has agents.a twice");
+    expect(parse(`{"checks":[{"url":"x"},{"url":"x","url":"y"}]}`)).toThrow("has checks.url twice");
+    expect(parse(JSON.stringify(plan))()).toEqual(plan);
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(parsePlanJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: 300 },
+    );
+    const override = `{"agents":{},"agents":{}}`;
+    expect(() => parseDialPlan(plan, { DIAL_PLAN: override })).toThrow(
+      "DIAL_PLAN has agents twice",
+    );
   });
 
   it.each<[object, RegExp]>([
