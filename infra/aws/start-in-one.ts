@@ -10,7 +10,7 @@ const all = "./all.mjs";
  * CPU for each module that it loads, and esbuild makes a chunk of whatever some later modules share with the start.
  *
  * @param exportsOf names that each module exports
- * @param options of the modules' own build, with what the new ones have besides
+ * @param options settings of the modules' own build, and a banner
  */
 export async function startInOne(
   modules: readonly BundledModule[],
