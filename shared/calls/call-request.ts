@@ -175,13 +175,14 @@ function readCall(
   return data && { ...data, phone_number: toCanonical(data.phone_number) };
 }
 
-/** The fields that `isPlainCall` looks at. */
-const plainFields: Record<keyof CallRequest, true> = {
-  phone_number: true,
-  agent_id: true,
-  context: true,
-  timezone: true,
-};
+/** The fields of a call, each with what `isPlainCall` asks about its value. */
+const plainFields: Readonly<Record<string, (value: unknown) => boolean>> = {
+  phone_number: (value) =>
+    typeof value === "string" && isE164(value) && toCanonical(value) === value,
+  agent_id: (value) => typeof value === "string" && isAgentId(value),
+  context: isPlainContext,
+  timezone: (value) => typeof value === "string" && timeZoneProblem(value) === undefined,
+} satisfies Record<keyof CallRequest, (value: unknown) => boolean>;
 /** Names of the fields of a call. */
 export const callFields = Object.keys(plainFields);
 
@@ -191,18 +192,11 @@ export const callFields = Object.keys(plainFields);
  */
 export function isPlainCall(value: unknown): value is CallRequest {
   if (!isRecord(value)) return false;
-  for (const field in value) if (!Object.hasOwn(plainFields, field)) return false;
-  const { phone_number, agent_id, context: given, timezone } = value;
-  return (
-    typeof phone_number === "string" &&
-    isE164(phone_number) &&
-    toCanonical(phone_number) === phone_number &&
-    typeof agent_id === "string" &&
-    isAgentId(agent_id) &&
-    (given === undefined || isPlainContext(given)) &&
-    (timezone === undefined ||
-      (typeof timezone === "string" && timeZoneProblem(timezone) === undefined))
-  );
+  for (const field in value) {
+    const isPlain = Object.hasOwn(plainFields, field) ? plainFields[field] : undefined;
+    if (isPlain?.(value[field]) !== true) return false;
+  }
+  return value["phone_number"] !== undefined && value["agent_id"] !== undefined;
 }
 
 /** Maximum bytes of one UTF-16 unit in JSON, reached when it is escaped, as \u0000 is. */

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  callFields,
   callRequestSchema,
   isPlainCall,
   storedCallRequestSchema,
@@ -36,14 +37,14 @@ const call = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Generates calls of which most have the required fields, and few have others. */
+/** Generates calls of which most have the required fields, few have others, and some have any value in any field. */
 const likelyCall = fc
-  .tuple(call, fc.nat({ max: 9 }))
-  .map(([fields, kind]) =>
-    kind === 0
-      ? { ...fields, time_zone: "UTC" }
-      : { phone_number: "+12025550123", agent_id: "agent", ...fields },
-  );
+  .tuple(call, fc.nat({ max: 9 }), fc.constantFrom(...callFields), anyJson)
+  .map(([fields, kind, field, value]) => {
+    if (kind === 0) return { ...fields, time_zone: "UTC" };
+    const likely = { phone_number: "+12025550123", agent_id: "agent", ...fields };
+    return kind === 1 ? { ...likely, [field]: value } : likely;
+  });
 
 function manyEntries(entries: number, text: string): Record<string, string> {
   return Object.fromEntries(Array.from({ length: entries }, (_, n) => [`k${n}`, text]));

@@ -23,7 +23,13 @@ const guides: Guide[] = [
   {
     heading: "Add a provider",
     mention: /ultravox/i,
-    patterns: [code, "test/support/**/*.ts", "docs/*.md", "README.md"],
+    patterns: [
+      code,
+      "test/support/**/*.ts",
+      "test/unit/providers/{blamed-numbers,callback-urls}.test.ts",
+      "docs/*.md",
+      "README.md",
+    ],
   },
   {
     heading: "Add a field to a call",
@@ -47,15 +53,16 @@ const guides: Guide[] = [
       "shared/rules/*.ts",
       "shared/dial-plan/{account,route,setting}*.ts",
       "functions/dialer/**/*.ts",
-      "test/unit/rules/named.test.ts",
+      "test/unit/rules/{gates,lists,named,rooms}.test.ts",
       "test/unit/dialer/account-days.test.ts",
       "docs/{dial-plan,reasons}.md",
     ],
+    without: ["test/unit/rules/lists.test.ts"],
   },
   {
     heading: "Add a state",
     mention: /\bREDIALED\b/,
-    patterns: [code, "docs/architecture.md", "docs/events.md", "README.md"],
+    patterns: [code, "test/support/rows.ts", "docs/architecture.md", "docs/events.md", "README.md"],
     without: ["shared/calls/reasons.ts", "infra/d1/0001_ledger.sql"],
   },
   {

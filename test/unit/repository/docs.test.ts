@@ -6,6 +6,7 @@ import { eventExamples } from "#infra/generate/examples.ts";
 import packageJson from "#package.json" with { type: "json" };
 import { eventTypes } from "#shared/calls/call-event.ts";
 import { listMeanings } from "#shared/rules/texts.ts";
+import { callFields } from "#shared/calls/call-request.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import { neededSecrets, parseDialPlan } from "#test/support/plans.ts";
 import { plannedTypes } from "#shared/calls/provider-types.ts";
@@ -61,8 +62,12 @@ describe("the documentation", () => {
       [...textOf].flatMap(([page, text]) => (isCounted(page) ? text.trim().split(/\s+/) : []))
         .length;
     const isDecision = (page: string) => page.startsWith("docs/decisions/");
-    expect(countOf((page) => page !== "CHANGELOG.md" && !isDecision(page))).toBeLessThan(32_000);
-    expect(countOf(isDecision)).toBeLessThan(22_000);
+    const told = "shorten what is said twice; a new provider's page may raise the bound";
+    expect(
+      countOf((page) => page !== "CHANGELOG.md" && !isDecision(page)),
+      told,
+    ).toBeLessThan(32_000);
+    expect(countOf(isDecision), told).toBeLessThan(22_000);
   });
 
   it.each(decisions)("has a record of a decision in %s", (page) => {
@@ -173,6 +178,11 @@ describe("the documentation", () => {
     const types = [...told.matchAll(/^\| `((?:call|request)\.\w+)` +\|/gm)].map(([, type]) => type);
     expect(types).toEqual(eventTypes);
     expect(Object.keys(eventExamples).toSorted()).toEqual(eventTypes.toSorted());
+  });
+
+  it.each(callFields)("says in the README and in docs/api.md what %s of a call is", (field) => {
+    expect(textOf.get("README.md")).toMatch(new RegExp(`^\\| \`${field}\` +\\| \\S`, "m"));
+    expect(textOf.get("docs/api.md")).toMatch(new RegExp(`^- \`${field}\`: \\S`, "m"));
   });
 
   it("says in the README what each state means, in order", () => {
