@@ -1,4 +1,3 @@
-import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
@@ -11,5 +10,3 @@ describeOperatorApi("Cloudflare Workers", createApi);
 describeCallbacks("Cloudflare Workers", createApi, { runs: 150 });
 describeRequestsApi("Cloudflare Workers", createApi);
 describeReadiness("Cloudflare Workers", createApi);
-// In the same file: files that run at once would take each other's messages from the queues.
-describeFuzz("Cloudflare Workers", createApi, { runs: 8 });
