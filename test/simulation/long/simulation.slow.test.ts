@@ -12,7 +12,7 @@ describe("the simulation", () => {
     const { totals, failure } = await runSeeds(1, 4, { isShrunk: true });
     if (failure !== undefined) expect.fail(textOf(failure));
     // A run without faults would prove nothing.
-    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(5);
+    for (const count of Object.values(totals)) expect(count).toBeGreaterThan(2);
   });
 
   it("has every call placed, where nothing goes wrong and nobody wants otherwise", async () => {
