@@ -3,7 +3,14 @@ import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { Tries } from "#shared/calls/tries.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
-import { toResultView, resultViewSchema, splitView, toSplitView } from "#shared/calls/views.ts";
+import {
+  toResultView,
+  resultViewSchema,
+  splitView,
+  toSplitView,
+  callBackView,
+  toCallBackView,
+} from "#shared/calls/views.ts";
 import * as z from "#shared/lib/zod.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
@@ -46,7 +53,10 @@ export const callViewSchema = z
           next: z.nullable(z.string()).check(z.describe("Id of the next try")),
         }),
       )
-      .check(z.describe("Of an agent with `retry`: the call's place among its tries")),
+      .check(z.describe("Of an agent with `retry` or `callBacks`: its place among its tries")),
+    call_back: z
+      .optional(callBackView)
+      .check(z.describe("Of a callee who asked to be called back; absent otherwise")),
     redialed_as: z.nullable(z.string()),
     can_be_revealed: z.boolean(),
   })
@@ -121,6 +131,9 @@ export function toCallView(row: CallRow): CallView {
     redialed_as: row.redialedAs,
     can_be_revealed: row.request !== null,
     ...(row.tries === undefined ? {} : { tries: toTriesView(row, row.tries) }),
+    ...(row.callBack === undefined
+      ? {}
+      : { call_back: toCallBackView({ callBack: row.callBack, next: row.next }) }),
   };
 }
 

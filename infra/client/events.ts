@@ -38,6 +38,7 @@ const knownTypes: Record<keyof webhooks | "receiver.test", true> = {
   "call.needs_review": true,
   "call.reviewed": true,
   "call.opt_out": true,
+  "call.call_back": true,
   "request.finished": true,
   "receiver.test": true,
 };

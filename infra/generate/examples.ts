@@ -37,6 +37,16 @@ function bodyOf(type: CallEventType, example: CallExample) {
   };
 }
 
+function withCallBack<Body extends { data: object }>({ data, ...body }: Body) {
+  const call_back = {
+    at: "2026-11-23T19:00:00.000Z",
+    call_id: "call_01KAJ6Y5G0R9M2C6D1E4F7GHJ0_00000",
+    by: "service",
+    reason: null,
+  } as const;
+  return { ...body, data: { ...data, call_back } };
+}
+
 const answered: ResultView = {
   status: "live",
   human: null,
@@ -72,6 +82,9 @@ export const eventExamples = {
     sequence: 4,
     result: ended,
   }),
+  "call.call_back": withCallBack(
+    bodyOf("call.call_back", { ...placed, at: "09:03:22.412", sequence: 5 }),
+  ),
   "call.rejected": bodyOf("call.rejected", {
     index: 1,
     at: "09:00:01.610",

@@ -16,6 +16,7 @@ const summaries: Record<EventType, string> = {
   "call.needs_review": "A call waits for an operator's decision",
   "call.reviewed": "An operator has decided what a call was",
   "call.opt_out": "A callee asked not to be called again",
+  "call.call_back": "A callee's wish to be called back was decided",
   "request.finished": "All calls of a request are over",
 };
 

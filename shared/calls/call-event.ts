@@ -1,5 +1,6 @@
 import * as z from "../lib/zod.ts";
 import { resultStatuses } from "./call-result.ts";
+import { callBackSchema } from "./tries.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
 
 /** Types of the events of one call. */
@@ -13,6 +14,7 @@ const callEventTypes = [
   "call.needs_review",
   "call.reviewed",
   "call.opt_out",
+  "call.call_back",
 ] as const;
 export type CallEventType = (typeof callEventTypes)[number];
 
@@ -58,6 +60,8 @@ export const callEventSchema = z.looseObject({
   answeredAt: z.optional(z.number()),
   /** Number of tries that could still follow, for an agent with `retry`. */
   triesLeft: z.optional(z.number()),
+  /** `call.ended` and `call.call_back`: what became of the callee's wish to be called back, if it was known. */
+  callBack: z.optional(callBackSchema),
   /** `request.finished` in the row of a request's first call, for own receivers alone: the body's `data`. */
   data: z.optional(z.record(z.string(), z.unknown())),
   /** Deliveries to the client's own receivers, by their names. Absent: none of them gets the event. */

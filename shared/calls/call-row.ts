@@ -10,7 +10,7 @@ import {
 import type { CallResult } from "./call-result.ts";
 import { isTestClient, type Mode, requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
-import type { NextTry, Tries } from "./tries.ts";
+import type { CallBack, NextTry, Tries } from "./tries.ts";
 
 /** The backlog of calls whose outcome is unknown, which sweeps go through. */
 export const watchBacklog = "watch";
@@ -118,7 +118,7 @@ export interface CallRow {
   misses: number;
   /**
    * The call as the client posted it, so that an operator can redial it. Null once it is placed; of an agent with
-   * `retry`, once its result is known and its next try has a row.
+   * `retry` or `callBacks`, once no call follows or the next one has a row.
    */
   request: CallRequest | null;
   /** Number of calls of the call's request. It shows whether all of them have rows. */
@@ -139,6 +139,8 @@ export interface CallRow {
   tries?: Tries | undefined;
   /** The try that follows this one, as its result has named it. */
   next?: NextTry | undefined;
+  /** Outcome of the callee's first wish to be called back. */
+  callBack?: CallBack | undefined;
   /** Route of the last claim. */
   route: Route | null;
   providerCallId: string | null;

@@ -20,9 +20,27 @@ export function isTryPending({
   return state === "PLACED" && next !== undefined && dueAt !== null;
 }
 
-/** Returns the number of tries that may follow a row as it stands. */
-export function triesLeft({ tries, next, result, state }: CallRow): number {
-  if (tries === undefined) return 0;
+/** True if the call that follows a row is a call-back that its callee was promised. */
+export function isCallBackNext({ callBack }: Pick<CallRow, "callBack">): boolean {
+  return callBack?.at !== undefined;
+}
+
+/** True if a placed call has ended, and its number is kept until its provider's analysis was read. */
+export function awaitsAnalysis({
+  state,
+  request,
+  next,
+  dueAt,
+  tries,
+  result,
+}: Pick<CallRow, "state" | "request" | "next" | "dueAt" | "tries" | "result">): boolean {
+  if (state !== "PLACED" || request === null || next !== undefined || dueAt === null) return false;
+  return tries?.callBacks !== undefined && result !== null && result.status !== "live";
+}
+
+/** Returns the number of tries that may follow a row as it stands. No retry follows a call-back. */
+export function triesLeft({ tries, next, result, state, callBack }: CallRow): number {
+  if (tries === undefined || isCallBackNext({ callBack })) return 0;
   const isLive = state === "PLACED" && (result === null || result.status === "live");
   const mayFollow = next !== undefined || isLive || states[state].open || state === "NEEDS_REVIEW";
   return mayFollow ? tries.budget - tries.number : 0;

@@ -29,6 +29,12 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   // A row that is newer than the backup may repeat a lost row, whenever it is due: a function that stood still has
   // written it.
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
-  // Due times never move to an earlier time, so a row that is due later was not due before.
-  return isNew || (row.dueAt ?? 0) <= since + restoreMarginMs;
+  // Due times never move to an earlier time, so a row that is due later was not due before; but for a try, which its
+  // callee's wish to be called back may have moved in the lost time. One that was promised moves no more.
+  return isNew || mayMove(row) || (row.dueAt ?? 0) <= since + restoreMarginMs;
+}
+
+function mayMove({ tries }: Pick<CallRow, "tries">): boolean {
+  if (tries?.callBacks === undefined) return false;
+  return tries.number > 1 && tries.promisedAt === undefined;
 }

@@ -10,6 +10,11 @@ export function divideReason(reason: string): { reason: string; name: string } {
 /** Texts of the reasons that no rule gives: what became of a claim, a request or an operator's decision. */
 export const reasonsOfRows: Texts = {
   accepted: { means: "The API accepted the call." },
+  call_back: {
+    means: "The callee asked to be called back, and the call waits for that time.",
+    holds: () => "Their callees asked to be called back later.",
+    endedBy: "time",
+  },
   claim_lapsed: { means: "The dialer that was about to dial never said what became of the call." },
   claimed: { means: "A dialer has taken the call and is about to dial." },
   dead_letter: { means: "The call's message failed a hundred times and left the queue." },

@@ -205,13 +205,13 @@ export function isFinished(
     state: CallState;
     dueAt: number | null;
     request: object | null;
-    tries?: { until: number } | undefined;
+    tries?: { until: number; callBacks?: { until: number } | undefined } | undefined;
   },
   now: number,
 ): boolean {
   const { open, index } = states[state];
   if (open) return false;
   if (index !== "results" || dueAt === null) return true;
-  const until = request === null ? undefined : tries?.until;
-  return Math.max(dueAt + resultLateMs, until ?? 0) < now;
+  const { until = 0, callBacks } = (request === null ? undefined : tries) ?? {};
+  return Math.max(dueAt + resultLateMs, until, callBacks?.until ?? 0) < now;
 }

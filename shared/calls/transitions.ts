@@ -15,7 +15,7 @@ import {
 } from "./call-row.ts";
 import { withoutEvidence, withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
-import { mayBeTriedAgain } from "./tries.ts";
+import { keptUntil, mayPromise, mayBeTriedAgain, toCallBackTries } from "./tries.ts";
 
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write, or
@@ -158,12 +158,12 @@ export function applySettlement(
   return enterState(row, { state, reason, ...(erasedAt === undefined ? {} : { erasedAt }) }, write);
 }
 
-/** Keeps a placed call's request for its next try until its result is known, at the latest until the end of all tries. */
+/** Keeps a placed call's request for the call that may follow until its result is known, at the latest until none may. */
 function toPlacedWithTries(placed: CallRow, request: CallRow["request"], at: number): CallRow {
   const { dueAt, tries } = placed;
-  if (dueAt === null || tries === undefined || !mayBeTriedAgain(placed, at)) return placed;
-  if (placed.erasedAt !== undefined) return placed;
-  return { ...placed, request, dueAt: Math.min(dueAt, tries.until) };
+  if (dueAt === null || tries === undefined || placed.erasedAt !== undefined) return placed;
+  if (!mayBeTriedAgain(placed, at) && !mayPromise(placed, at)) return placed;
+  return { ...placed, request, dueAt: Math.min(dueAt, keptUntil(tries)) };
 }
 
 /**
@@ -225,6 +225,23 @@ export function applyAction(
   const reason = "reason" in action ? action.reason : "operator";
   const next = enterState(row, { state: action.to, reason, by }, write);
   return action.to === "REDIALED" ? { ...next, redialedAs: action.redialedAs } : next;
+}
+
+/**
+ * Makes a waiting successor the call-back that was promised instead. Nothing of a call that was claimed, acted on or erased
+ * changes.
+ */
+export function applyCallBack(row: CallRow, promisedAt: number, write: Write): CallRow | undefined {
+  const { state, tries, request, erasedAt, history } = row;
+  if (state !== "WAITING" || tries === undefined || tries.promisedAt !== undefined)
+    return undefined;
+  if (request === null || erasedAt !== undefined || history.some(({ by }) => by !== undefined))
+    return undefined;
+  const waits = { state: "WAITING", reason: "call_back", dueAt: promisedAt } as const;
+  return {
+    ...enterState(row, waits, write),
+    tries: toCallBackTries(tries, tries.number, promisedAt),
+  };
 }
 
 /** Returns the row UNKNOWN, since then or since it first became unknown. */

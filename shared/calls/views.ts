@@ -5,6 +5,7 @@ import type { CallRow } from "./call-row.ts";
 import type { Mode } from "./ids.ts";
 import { type CallResult, resultStatuses } from "./call-result.ts";
 import { callStates } from "./states.ts";
+import { type CallBack, callBackRefusals } from "./tries.ts";
 
 const time = z.iso.datetime();
 
@@ -89,12 +90,39 @@ export function toSplitView({ split }: Pick<CallRow, "split">): { split?: string
   return split === undefined ? {} : { split: parseSplitMark(split).name };
 }
 
+/** The field of calls' views and events that says whether the service calls a callee back. */
+export const callBackView = z
+  .strictObject({
+    at: z.nullable(time).check(z.describe("The time for which the call was promised")),
+    call_id: z
+      .nullable(z.string())
+      .check(z.describe("The promised call, by which it is cancelled")),
+    by: z
+      .enum(["service", "nobody"])
+      .check(z.describe("`service`: do not post a call of your own. `nobody`: none is promised")),
+    reason: z
+      .nullable(z.enum(callBackRefusals))
+      .check(z.describe("Why none is promised; null where one is")),
+  })
+  .check(z.meta({ id: "CallBack" }));
+
+export function toCallBackView({
+  callBack: { at, reason },
+  next,
+}: { callBack: CallBack } & Pick<CallRow, "next">): z.infer<typeof callBackView> {
+  if (at === undefined) return { at: null, call_id: null, by: "nobody", reason: reason ?? null };
+  return { at: textOf(at), call_id: next?.id ?? null, by: "service", reason: null };
+}
+
 /** Counts of a request's calls, as answers and events show them. Loose like all of /v1, as fields may be added. */
 export const countsViewSchema = z.looseObject({
   by_state: z.partialRecord(z.enum(callStates), z.int()),
   by_result: z
     .partialRecord(z.enum(resultStatuses), z.int())
     .check(z.describe("Of the placed calls whose result is known")),
+  promised: z
+    .optional(z.int())
+    .check(z.describe("Calls whose callee was promised a call-back; absent where none was")),
 });
 
 /** The field of clients' views and events by which they know test calls. */

@@ -1,24 +1,47 @@
 import { type Call, type CallRequest, type Route, sandboxType } from "../calls/call-request.ts";
 import { costlyServiceOf, countryOf } from "../telephony/phone-number.ts";
 import type { DialPlan } from "./plan-schema.ts";
-import type { RetryRule } from "./retry-rules.ts";
+import type { CallBackRule, RetryRule } from "./retry-rules.ts";
 
 /** Returns the agent's rule of retries, or else that of `*`. Undefined: its calls are tried once. */
 export function findRetry(
   agentId: string,
   { agents, retries }: Pick<DialPlan, "agents" | "retries">,
 ): RetryRule | undefined {
-  const name = Object.hasOwn(agents, agentId) ? agentId : "*";
-  return Object.hasOwn(retries, name) ? retries[name] : undefined;
+  return findRule(agentId, agents, retries);
 }
 
-/** Returns a call as the first of the tries that its agent's rule allows. A redial by an operator is the only one. */
+/** Returns the agent's rule of call-backs, or else that of `*`. Undefined: nobody is called back. */
+export function findCallBacks(
+  agentId: string,
+  { agents, callBacks }: Pick<DialPlan, "agents" | "callBacks">,
+): CallBackRule | undefined {
+  return findRule(agentId, agents, callBacks);
+}
+
+function findRule<Rule>(
+  agentId: string,
+  agents: DialPlan["agents"],
+  rules: Record<string, Rule>,
+): Rule | undefined {
+  const name = Object.hasOwn(agents, agentId) ? agentId : "*";
+  return Object.hasOwn(rules, name) ? rules[name] : undefined;
+}
+
+/**
+ * Returns a call as the first of the tries and call-backs that its agent's rules allow. A redial by an operator is the only
+ * one.
+ */
 export function withTries(call: Call, plan: DialPlan): Call {
   if (call.tries !== undefined || call.ancestors !== undefined) return call;
-  const rule = findRetry(call.request.agent_id, plan);
-  if (rule === undefined) return call;
-  const until = call.acceptedAt + rule.within;
-  return { ...call, tries: { number: 1, budget: rule.attempts, until, dialedAt: [] } };
+  const retry = findRetry(call.request.agent_id, plan);
+  const rule = findCallBacks(call.request.agent_id, plan);
+  if (retry === undefined && rule === undefined) return call;
+  const { attempts = 1, within = 0 } = retry ?? {};
+  const tries = { number: 1, budget: attempts, until: call.acceptedAt + within, dialedAt: [] };
+  if (rule === undefined) return { ...call, tries };
+  const callBacks = { most: rule.most, made: 0, until: call.acceptedAt + rule.within };
+  return { ...call, tries: { ...tries, callBacks } };
 }
 
 /** True if the plan permits calls to this number. */

@@ -7,6 +7,7 @@ export function expiryOf(
   { acceptedAt, tries }: Pick<Call, "acceptedAt" | "tries">,
   plan: DialPlan,
 ): number {
+  if (tries?.promisedAt !== undefined) return tries.until;
   const expiresAt = Math.round(acceptedAt + plan.expireAfterHours * hourMs);
   return tries === undefined || tries.number === 1 ? expiresAt : Math.min(expiresAt, tries.until);
 }

@@ -6,7 +6,7 @@ import { mustBeAccount } from "./account-schema.ts";
 import { unknownChecks } from "./checks.ts";
 import { parsePlanJson } from "./parse-plan-json.ts";
 import { type DialPlan, dialPlanSchema } from "./plan-schema.ts";
-import { retryProblems } from "./retry-rules.ts";
+import { callBackProblems, retryProblems } from "./retry-rules.ts";
 import type { RouteKinds } from "./route-kinds.ts";
 import { detectPointsDefault, splitProblems } from "./splits.ts";
 
@@ -99,10 +99,10 @@ function withRoutes(
   written: z.infer<typeof dialPlanSchema>,
   kinds: RouteKinds,
 ): { plan: DialPlan; problems: Problem[] } {
-  const plan: DialPlan = { ...written, agents: {}, retries: {}, splits: {} };
+  const plan: DialPlan = { ...written, agents: {}, retries: {}, callBacks: {}, splits: {} };
   const problems: Problem[] = [];
   for (const [name, agent] of Object.entries(written.agents)) {
-    const { retry, provider: account, split, detectPoints, ...fields } = agent;
+    const { retry, callBacks, provider: account, split, detectPoints, ...fields } = agent;
     if (split !== undefined) {
       plan.splits[name] = { arms: split, detectPoints: detectPoints ?? detectPointsDefault };
       for (const { path, message } of splitProblems(name, split, written.agents)) {
@@ -139,10 +139,17 @@ function withRoutes(
     const { route } = parsed;
     plan.agents[name] = route;
     problems.push(...unknownChecks(name, route, plan));
-    if (retry === undefined) continue;
-    plan.retries[name] = retry;
-    for (const { path, message } of retryProblems(retry, plan, { route, kinds })) {
-      problems.push({ path: ["agents", name, "retry", ...path], message });
+    const refuse = (field: string, found: { path: string[]; message: string }[]) =>
+      problems.push(
+        ...found.map(({ path, message }) => ({ path: ["agents", name, field, ...path], message })),
+      );
+    if (retry !== undefined) {
+      plan.retries[name] = retry;
+      refuse("retry", retryProblems(retry, plan, { route, kinds }));
+    }
+    if (callBacks !== undefined) {
+      plan.callBacks[name] = callBacks;
+      refuse("callBacks", callBackProblems(callBacks, plan, { route, kinds }));
     }
   }
   return { plan, problems };

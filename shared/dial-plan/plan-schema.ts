@@ -12,7 +12,7 @@ import { accountSchema, mustBeAccount, typesText } from "./account-schema.ts";
 import { guardsSchema, realClient } from "./guards.ts";
 import { checksSchema } from "./checks.ts";
 import { receiverSchema, receiverSecret } from "./receivers.ts";
-import { type RetryRule, retrySchema } from "./retry-rules.ts";
+import { type CallBackRule, callBacksSchema, type RetryRule, retrySchema } from "./retry-rules.ts";
 import { armsSchema, detectPointsSchema, type Split } from "./splits.ts";
 import { stateProblems } from "./state-regions.ts";
 import { dayMs } from "../lib/units.ts";
@@ -72,6 +72,7 @@ export const dialPlanSchema = z
           provider: z.optional(z.string(mustBeAccount)),
           callingHours: z.optional(z.string()),
           retry: z.optional(retrySchema),
+          callBacks: z.optional(callBacksSchema),
           split: z.optional(armsSchema),
           detectPoints: z.optional(detectPointsSchema),
         }),
@@ -255,6 +256,7 @@ export type DialPlan = Omit<z.infer<typeof dialPlanSchema>, "agents"> & {
   agents: Record<string, Route>;
   /** Rules by agent_id. They are no part of a route, which each row stores. */
   retries: Record<string, RetryRule>;
+  callBacks: Record<string, CallBackRule>;
   /** Agents whose calls are divided among others, by agent_id. They have no route. */
   splits: Record<string, Split>;
 };

@@ -1,4 +1,5 @@
 import type { Route } from "../calls/call-request.ts";
+import { attemptsMax, callBacksMax } from "../calls/tries.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import type { RouteKinds } from "./route-kinds.ts";
@@ -22,7 +23,7 @@ const delay = z.optional(
 /** An agent's `retry`: which ends of a call have it tried again, when, and how often in all. Durations are in milliseconds. */
 export const retrySchema = z.strictObject({
   /** Maximum number of tries, the first call included: one budget over all reasons. */
-  attempts: z.int().check(z.minimum(2), z.maximum(6)),
+  attempts: z.int().check(z.minimum(2), z.maximum(attemptsMax)),
   /** Time from the acceptance in which a next try may be made. */
   within: duration,
   /** Delay after each end. Nobody who declined is phoned again by a rule, and no call of unknown fate is. */
@@ -33,6 +34,38 @@ export const retrySchema = z.strictObject({
   spread: z._default(z.boolean(), false),
 });
 export type RetryRule = z.infer<typeof retrySchema>;
+
+/** Maximum `within` of call-backs: a search for an opening is bounded by it. */
+const callBackDaysMax = 90;
+
+/** An agent's `callBacks`: its callees may ask to be called back. `within` is in milliseconds. */
+export const callBacksSchema = z.strictObject({
+  /** Time from the chain's acceptance in which a call-back may be made. */
+  within: duration.check(z.maximum(callBackDaysMax * dayMs, `must be at most ${callBackDaysMax}d`)),
+  /** Maximum call-backs of one chain. */
+  most: z.int().check(z.minimum(1), z.maximum(callBacksMax)),
+});
+export type CallBackRule = z.infer<typeof callBacksSchema>;
+
+/** Describes what is wrong with an agent's `callBacks`. Paths are relative to it. */
+export function callBackProblems(
+  { within }: CallBackRule,
+  { retentionDays, results }: { retentionDays: number; results?: unknown },
+  { route, kinds }: { route: Route; kinds: Pick<RouteKinds, "readsWishes"> },
+): { path: string[]; message: string }[] {
+  const problems: { path: string[]; message: string }[] = [];
+  if (results === undefined) {
+    problems.push({ path: [], message: "needs results in the plan, which bring the wishes" });
+  }
+  if (!kinds.readsWishes(route)) {
+    problems.push({ path: [], message: `is nothing that ${route.provider} reports` });
+  }
+  // As for expireAfterHours: a duplicate delivery must find its call's row.
+  if (retentionDays * dayMs < within + 28 * dayMs) {
+    problems.push({ path: ["within"], message: "must be at most retentionDays less 28 days" });
+  }
+  return problems;
+}
 
 /** The parts of a plan on which retry rules depend. */
 interface PlanOfRetries {

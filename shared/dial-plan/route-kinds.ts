@@ -26,6 +26,8 @@ export interface RouteKinds {
   contextProblem(request: CallRequest, route: Route): string | undefined;
   /** True if a result along this route can say that a machine answered. */
   reportsVoicemail(route: Route): boolean;
+  /** True if the provider's records or callbacks may say when a callee wants to be called back. */
+  readsWishes(route: Pick<Route, "provider">): boolean;
   /** True if a route's agent may join late, so that its absence need not be the route's fault. */
   hasLateAgents(route: Route): boolean;
   /** Returns the default time limit for an answer of a route's provider, in seconds. */

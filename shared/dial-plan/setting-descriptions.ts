@@ -14,6 +14,10 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   "agents.*.retry.after":
     "delay of the next try by result: `busy`, `no_answer`, `voicemail`, `failed`",
   "agents.*.retry.spread": "after `no_answer` and `voicemail`, tries another part of the day",
+  "agents.*.callBacks": "calls a callee back who asked for it; needs `results`",
+  "agents.*.callBacks.within":
+    "time from acceptance in which a call-back may be made, such as `14d`",
+  "agents.*.callBacks.most": "maximum call-backs of one call, 1 to 4",
   "agents.*.split":
     "divides the agent's calls among others by weight; such an agent has no other fields but this one and the next",
   "agents.*.detectPoints": "difference in percentage points that the split is to find; absent: 5",
@@ -64,5 +68,6 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   "checks.*.timeoutSeconds": "time for its answer",
   "checks.*.requestsPerSecond": "the check's pace",
   "checks.*.validSeconds": "time from the question in which the call may be dialed",
-  retentionDays: "age at which a row is deleted; at least `expireAfterHours` and 28 days",
+  retentionDays:
+    "age at which a row is deleted; at least `expireAfterHours`, or `within` of call-backs, and 28 days",
 };

@@ -7,6 +7,7 @@ import {
   resultViewSchema,
   testView,
   splitView,
+  callBackView,
 } from "../calls/views.ts";
 
 /**
@@ -26,11 +27,11 @@ function statesOf(type: CallEventType): CallState[] {
   return statesWhere(({ event }) => event === type);
 }
 
-/** Returns the schema of an event of a call, by the states in which the call may be and the result that it contains. */
+/** Returns the schema of an event of a call, by the states in which the call may be. `more`: fields of its own. */
 function callEventBody(
   type: CallEventType,
   states: readonly CallState[] = statesOf(type),
-  result: z.ZodMiniType = noResult,
+  more: Readonly<Record<string, z.ZodMiniType>> = {},
 ) {
   const data = z.looseObject({
     id: z.string().check(z.describe("The call's id")),
@@ -51,7 +52,7 @@ function callEventBody(
     attempt: z
       .int()
       .check(z.describe("Number of the call's claims by then; 0: nobody had begun to dial")),
-    result,
+    result: noResult,
     echo: z
       .record(z.string(), z.string())
       .check(z.describe("Entries of the call's context that the dial plan names")),
@@ -62,6 +63,7 @@ function callEventBody(
     tries_left: z
       .optional(z.int())
       .check(z.describe("Of an agent with `retry`: tries that may still follow; 0: none follows")),
+    ...more,
   });
   return z.looseObject({ type: z.literal(type), timestamp, data });
 }
@@ -81,17 +83,23 @@ const finishedBody = z.looseObject({
 /** Schemas of all events' bodies by type. */
 export const eventBodySchemas = {
   "call.placed": callEventBody("call.placed"),
-  "call.answered": callEventBody(
-    "call.answered",
-    statesOf("call.placed"),
-    z.strictObject(answeredShape),
-  ),
-  "call.ended": callEventBody("call.ended", statesOf("call.placed"), resultViewSchema),
+  "call.answered": callEventBody("call.answered", statesOf("call.placed"), {
+    result: z.strictObject(answeredShape),
+  }),
+  "call.ended": callEventBody("call.ended", statesOf("call.placed"), {
+    result: resultViewSchema,
+    call_back: z
+      .optional(callBackView)
+      .check(z.describe("If the callee asked to be called back, and that was known by then")),
+  }),
   "call.rejected": callEventBody("call.rejected"),
   "call.expired": callEventBody("call.expired"),
   "call.cancelled": callEventBody("call.cancelled"),
   "call.needs_review": callEventBody("call.needs_review"),
   "call.reviewed": callEventBody("call.reviewed", ["PLACED", "CANCELLED", "REDIALED"]),
   "call.opt_out": callEventBody("call.opt_out", callStates),
+  "call.call_back": callEventBody("call.call_back", statesOf("call.placed"), {
+    call_back: callBackView,
+  }),
   "request.finished": finishedBody,
 } satisfies Record<CallEventType | "request.finished", z.ZodMiniType>;

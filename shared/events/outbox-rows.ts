@@ -26,6 +26,7 @@ import {
   toResultView,
   toTestView,
   toSplitView,
+  toCallBackView,
 } from "../calls/views.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
@@ -108,6 +109,7 @@ function createEvent(row: CallRow, { type, at, status }: Happened): CallEvent {
     ...(status === undefined ? {} : { status }),
     ...(aboutResults.has(type) && answeredAt !== undefined ? { answeredAt } : {}),
     ...(row.tries === undefined ? {} : { triesLeft: triesLeft(row) }),
+    ...(row.callBack !== undefined && toldOfCallBacks.has(type) ? { callBack: row.callBack } : {}),
     clientReceiversOnly: true,
   };
 }
@@ -119,7 +121,7 @@ interface Happened extends Pick<CallEvent, "at" | "status"> {
 
 /** Returns everything that has happened to a call, by its row, in order. */
 function happenedTo(row: CallRow): Happened[] {
-  const { state, result, updatedAt, optedOut } = row;
+  const { state, result, updatedAt, optedOut, callBack } = row;
   const { type, at: since } = stepOf(row);
   const isAnswered = result !== null && wasAnswered(result);
   const isEnded = result !== null && result.status !== "live";
@@ -129,6 +131,7 @@ function happenedTo(row: CallRow): Happened[] {
     ...(isAnswered ? [{ type: "call.answered" as const, state, at }] : []),
     ...(isEnded ? [{ type: "call.ended" as const, state, at, status: result.status }] : []),
     ...(optedOut ? [{ type: "call.opt_out" as const, state, at: updatedAt }] : []),
+    ...(callBack === undefined ? [] : [{ type: "call.call_back" as const, state, at: updatedAt }]),
   ];
 }
 
@@ -146,7 +149,16 @@ function isSame(known: CallEvent, { type, state, status }: Happened): boolean {
     : isOnce.has(type) || known.state === state;
 }
 
-const isOnce: ReadonlySet<CallEventType> = new Set(["call.answered", "call.opt_out"]);
+const isOnce: ReadonlySet<CallEventType> = new Set([
+  "call.answered",
+  "call.opt_out",
+  "call.call_back",
+]);
+
+const toldOfCallBacks: ReadonlySet<string> = new Set<CallEventType>([
+  "call.ended",
+  "call.call_back",
+]);
 
 /**
  * Returns the event of the step that led to a row's state, and its time. An operator's decision about a call in
@@ -258,7 +270,16 @@ export interface EventBody {
 /** The fields of a row that its events contain. */
 type EventSubject = Pick<
   CallRow,
-  "id" | "agentId" | "notBefore" | "isUrgent" | "labels" | "split" | "echo" | "result" | "tries"
+  | "id"
+  | "agentId"
+  | "notBefore"
+  | "isUrgent"
+  | "labels"
+  | "split"
+  | "echo"
+  | "result"
+  | "tries"
+  | "next"
 > &
   Partial<Pick<CallRow, "ancestors" | "mode">>;
 
@@ -287,6 +308,9 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       echo: echo ?? {},
       ...toTestView({ mode: row.mode }),
       ...(tries === undefined ? {} : { try: tries.number, tries_left: event.triesLeft ?? 0 }),
+      ...(event.callBack === undefined
+        ? {}
+        : { call_back: toCallBackView({ callBack: event.callBack, next: row.next }) }),
     },
   };
 }

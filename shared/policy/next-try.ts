@@ -1,9 +1,9 @@
 import type { RouteTable } from "../dial-plan/route-table.ts";
-import type { Call, CallRequest } from "../calls/call-request.ts";
+import type { Call, CallRequest, Route } from "../calls/call-request.ts";
 import { type CallRow, headersOf } from "../calls/call-row.ts";
 import { requestIdOf } from "../calls/ids.ts";
-import { chainOf } from "../calls/chain.ts";
-import { mayBeTriedAgain, type NextTry, toTryId } from "../calls/tries.ts";
+import { chainOf, isCallBackNext } from "../calls/chain.ts";
+import { mayBeTriedAgain, type NextTry, toCallBackTries, toTryId } from "../calls/tries.ts";
 import { findRetry } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import type { RetryRule } from "../dial-plan/retry-rules.ts";
@@ -12,7 +12,8 @@ import { dayMs, hourMs } from "../lib/units.ts";
 import { findZone } from "../telephony/time-zone.ts";
 import { zoneNamesOf } from "../telephony/zones-of-number.ts";
 
-interface TryInputs {
+/** Facts by which the calls that follow others are planned. */
+export interface TryInputs {
   table: RouteTable;
   schedule: Pick<Schedule, "opening">;
   now: number;
@@ -41,7 +42,8 @@ export function planNextTry(
   // The provider's clock is not ours, but the call surely ended after it was dialed, and before now.
   const endedAt = Math.min(Math.max(result.endedAt ?? now, claimedAt), now);
   const from = Math.max(now, endedAt + delayMs);
-  const opening = (at: number) => schedule.opening(request, route, { from: at, until }).at;
+  const opening = (at: number) =>
+    findFirstTime({ request, route }, { from: at, until }, { schedule });
   const first = from < until ? opening(from) : undefined;
   if (first === undefined) return undefined;
   const isSpread = rule.spread && (result.status === "no_answer" || result.status === "voicemail");
@@ -53,13 +55,31 @@ export function planNextTry(
         clocks: clocksOf(request, plan),
       })
     : undefined;
-  return { id: toTryId(chainOf(row), tries.number + 1), dueAt: Math.ceil(other ?? first) };
+  return toNextTry(row, tries.number, Math.ceil(other ?? first));
 }
 
-/** Returns the call of a row's next try. Undefined: the row has none, or its number is erased. */
+/** Returns the first permitted time of a call in a span; undefined if there is none. */
+export function findFirstTime(
+  { request, route }: { request: CallRequest; route: Route },
+  span: { from: number; until: number },
+  { schedule }: Pick<TryInputs, "schedule">,
+): number | undefined {
+  return schedule.opening(request, route, span).at;
+}
+
+/** Names the call that follows a row: by the chain and its place there, and never by what it is. */
+export function toNextTry(row: CallRow, number: number, dueAt: number): NextTry {
+  return { id: toTryId(chainOf(row), number + 1), dueAt };
+}
+
+/** Returns the call of a row's next try, or of its call-back. Undefined: the row has none, or its number is erased. */
 export function toNextCall(row: CallRow): Call | undefined {
   const { id, next, tries, request, client, mode, acceptedAt, ancestors, claimedAt } = row;
   if (next === undefined || tries === undefined || request === null) return undefined;
+  const number = tries.number + 1;
+  const own = isCallBackNext(row)
+    ? toCallBackTries(tries, number, next.dueAt)
+    : { ...tries, number };
   return {
     id: next.id,
     requestId: requestIdOf(next.id),
@@ -71,8 +91,7 @@ export function toNextCall(row: CallRow): Call | undefined {
     ...headersOf(row),
     ancestors: [...ancestors, id],
     tries: {
-      ...tries,
-      number: tries.number + 1,
+      ...own,
       dialedAt: claimedAt === null ? tries.dialedAt : [...tries.dialedAt, claimedAt],
     },
   };

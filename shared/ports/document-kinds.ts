@@ -247,6 +247,8 @@ const kinds = {
       /** Once the request is finished: number of its calls by state and, of those with a result, by result. */
       states: counters,
       results: counters,
+      /** Number of its calls whose callee was promised a call-back. Absent: none. */
+      promised: z.optional(z.number()),
       /** Time at which the last call was finished. Null: some are not. */
       finishedAt: z.nullable(time),
       /** Time of an operator's replay of `request.finished`. */

@@ -6,7 +6,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { providerTypes } from "../calls/provider-types.ts";
 import { modes } from "../calls/ids.ts";
 import { callStates } from "../calls/states.ts";
-import { nextTrySchema, triesSchema } from "../calls/tries.ts";
+import { callBackSchema, nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
 
 const time = z._default(z.nullable(z.number()), null);
@@ -53,6 +53,7 @@ const rowSchema = () =>
     ancestors: z._default(z.array(z.string()), []),
     tries: z.optional(triesSchema),
     next: z.optional(nextTrySchema),
+    callBack: z.optional(callBackSchema),
     route: z._default(z.nullable(routeSchema()), null),
     providerCallId: text,
     result: z._default(z.nullable(callResultSchema), null),

@@ -53,7 +53,13 @@ export const blandRoutes = defineRoute(
           error: "must have either pathway or task",
         }),
       ),
-  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], reportsVoicemail: () => true },
+  {
+    callsPerSecond: 1,
+    hasCallerId: true,
+    secrets: ["API_KEY"],
+    reportsVoicemail: () => true,
+    readsWishes: true,
+  },
 );
 type BlandRoute = z.infer<typeof blandRoutes.routeSchema>;
 
@@ -218,7 +224,11 @@ const detailsSchema = () =>
   });
 
 /** The details of a call whose result is read. */
-const callSchema = () => z.extend(detailsSchema(), { call_id: z.string() });
+const callSchema = () =>
+  z.extend(detailsSchema(), {
+    call_id: z.string(),
+    variables: z.catch(z.nullish(z.record(z.string(), z.unknown())), null),
+  });
 
 /** `completed` takes precedence over `queue_status`. `answered_by` is set only if enabled for the account. */
 function resultOfDetails(call: z.infer<ReturnType<typeof detailsSchema>>): ReadResult {
@@ -249,4 +259,6 @@ const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
     return metadata;
   },
   resultOf: resultOfDetails,
+  /** Variables that a pathway or a tool has made in the call (https://docs.bland.ai/api-v1/get/calls-id). */
+  analysesOf: ({ variables }) => [variables],
 };

@@ -48,6 +48,8 @@ interface RouteFacts<Own extends Route> {
   timeProblem?(route: Own, timeoutSeconds: number): string | undefined;
   /** Returns true if a result along a route can say that a machine answered. Absent: it never can. */
   reportsVoicemail?(route: Own): boolean;
+  /** True if its records or callbacks may say when a callee wants to be called back (`ReadResult.wished`). */
+  readsWishes?: boolean;
   /** True if an agent may join late (`isAbsent`). A placed call is then noted for its agent. */
   hasLateAgents?: boolean;
   /**

@@ -34,6 +34,7 @@ import {
   type RecordType,
   resultOf,
   createWords,
+  wishField,
 } from "./provider-records.ts";
 import type { FoundCall, NotPlaced, ReadResult } from "./provider.ts";
 
@@ -55,6 +56,7 @@ export const elevenlabsRoutes = defineRoute(
     callsPerSecond: 1,
     secrets: ["API_KEY"],
     reportsVoicemail: () => true,
+    readsWishes: true,
     contextProblem: ({ context = {} }) =>
       Object.keys(context).some((key) => key.startsWith("system__"))
         ? "must not have a key that begins with system__, which ElevenLabs keeps for itself"
@@ -198,7 +200,20 @@ const words = /* @__PURE__ */ createWords(
 );
 
 /** A conversation whose result is read. */
-const reportSchema = () => z.extend(conversationSchema(), { status: z.string() });
+const reportSchema = () =>
+  z.extend(conversationSchema(), {
+    status: z.string(),
+    analysis: z.catch(
+      z.nullish(
+        z.object({
+          data_collection_results: z.nullish(
+            z.record(z.string(), z.object({ value: z.optional(z.unknown()) })),
+          ),
+        }),
+      ),
+      null,
+    ),
+  });
 
 /** A conversation shows that a machine answered only if its agent has the tool that detects voicemail. */
 function resultOfConversation({ status, metadata }: Conversation): ReadResult {
@@ -257,4 +272,8 @@ const record: RecordType<z.infer<ReturnType<typeof reportSchema>>> = {
     return { call_id: user_id ?? undefined };
   },
   resultOf: resultOfConversation,
+  /** https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks: the data is that of the record. */
+  analysesOf: ({ analysis }) => [
+    analysis && { [wishField]: analysis.data_collection_results?.[wishField]?.value },
+  ],
 };

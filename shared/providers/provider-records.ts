@@ -127,6 +127,22 @@ export interface RecordType<Row> {
   /** Returns `call_id` and `attempt` as far as the record repeats them. */
   ownIn?(row: Row): Record<string, unknown> | null | undefined;
   resultOf(row: Row): ReadResult;
+  /** Returns what the provider has found out about an ended call, as far as it has: any of them may have a wish. */
+  analysesOf?(row: Row): readonly unknown[];
+}
+
+/** Name of the field of an analysis that says when the callee wants to be called back. */
+export const wishField = "call_back_at";
+
+/** Adds what the analyses of an ended call say of a wish. Empty texts and null say that there is none. */
+export function withTold(result: ReadResult, analyses: readonly unknown[]): ReadResult {
+  if (result.status === "live") return result;
+  const made = analyses.filter((one) => one !== undefined && one !== null);
+  const wished: unknown = made
+    .map((one) => Reflect.get(Object(one), wishField))
+    .find((one) => one !== undefined && one !== null && one !== "");
+  const told = { ...(wished === undefined ? {} : { wished }), isAnalyzed: made.length > 0 };
+  return { ...result, told };
 }
 
 /** The URL of a provider's API, and the headers of every request to it. */
@@ -146,11 +162,13 @@ export async function readRecord<Row>(
   { url, headers, record }: Api & { record: RecordType<Row> },
   send: Send,
 ): Promise<ReadResult | undefined> {
-  const { schema, ownIn, resultOf: report } = record;
+  const { schema, ownIn, resultOf: report, analysesOf } = record;
   const answer = await ask(send, url, { headers, isById: true });
   if (answer === undefined) return undefined;
   const row = z.built(schema).parse(answer);
-  return isOfAnother(ownIn?.(row), placed) ? undefined : report(row);
+  if (isOfAnother(ownIn?.(row), placed)) return undefined;
+  const isWanted = placed.mayWish === true && analysesOf !== undefined;
+  return isWanted ? withTold(report(row), analysesOf(row)) : report(row);
 }
 
 /** True if a record has the id of another call, or another attempt. */

@@ -94,9 +94,23 @@ export interface PlacedCall {
   /** Attempt number of the claim that was placed. */
   attempt: number;
   providerCallId: string;
+  /** True if its callee may ask to be called back: an ended call's result then has `told`. */
+  mayWish?: boolean;
 }
 
-export type ReadResult = CallResult;
+/** A call's result, as its record has it. */
+export type ReadResult = CallResult & {
+  /** The callee's wish to be called back, if that was asked. It is not stored. */
+  told?: Told;
+};
+
+/** The part of a record or a callback that is about a callee's wish to be called back. */
+export interface Told {
+  /** The field `call_back_at`, whatever it holds. Undefined: there is no wish. */
+  wished?: unknown;
+  /** True if the analysis of the call is complete, so that no wish follows. */
+  isAnalyzed: boolean;
+}
 
 /** A callback whose body contains a result, with the headers that sign it. */
 export interface SignedCallback {
@@ -117,6 +131,8 @@ export type CallbackReport =
       result: CallResult;
       call?: { id: string; attempt: number };
       optedOut?: boolean;
+      /** The field `call_back_at`, whatever it holds. */
+      wished?: unknown;
     }
   /** Signed, but not about the end of a call. */
   | { kind: "other" }

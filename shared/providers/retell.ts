@@ -46,7 +46,13 @@ export const retellRoutes = defineRoute(
        */
       callbacks: z.optional(z.boolean()),
     }),
-  { callsPerSecond: 1, hasCallerId: true, secrets: ["API_KEY"], reportsVoicemail: () => true },
+  {
+    callsPerSecond: 1,
+    hasCallerId: true,
+    secrets: ["API_KEY"],
+    reportsVoicemail: () => true,
+    readsWishes: true,
+  },
 );
 type RetellRoute = z.infer<typeof retellRoutes.routeSchema>;
 
@@ -232,4 +238,6 @@ const record: RecordType<z.infer<ReturnType<typeof callSchema>>> = {
     return metadata;
   },
   resultOf: resultOfCall,
+  /** https://docs.retellai.com/features/post-call-analysis-consumption */
+  analysesOf: ({ call_analysis }) => [call_analysis && (call_analysis.custom_analysis_data ?? {})],
 };

@@ -35,6 +35,7 @@ export const routeKinds: RouteKinds = {
       .map((name) => secretName(route.account, name)),
   contextProblem: (request, route) => typeOf(route).contextProblem?.(request, route),
   reportsVoicemail: (route) => typeOf(route).reportsVoicemail?.(route) === true,
+  readsWishes: (route) => typeOf(route).readsWishes === true,
   hasLateAgents: (route) => typeOf(route).hasLateAgents === true,
   defaultTimeoutSeconds: (route) => timeoutSecondsOf(typeOf(route)),
   defaultCallsPerSecond: (route) => typeOf(route).callsPerSecond,

@@ -16,6 +16,7 @@ import { createWords, resultOf } from "./provider-records.ts";
 export const sandboxRoutes = defineRoute(sandboxType, (fields) => z.strictObject(fields), {
   secrets: [],
   reportsVoicemail: () => true,
+  readsWishes: true,
 });
 
 /** Fates of test calls. Most calls are placed, and end with this status. */
@@ -32,6 +33,8 @@ type Fate =
   | "hangs"
   /** The callee asks not to be called again. */
   | "opt_out"
+  /** The callee asks to be called back two minutes after the call's end. */
+  | "call_back"
   /** The provider's record of the call never has its end. */
   | "no_result";
 
@@ -50,6 +53,7 @@ const fates: Readonly<Record<string, Fate>> = {
   "11": "hangs",
   "12": "opt_out",
   "13": "no_result",
+  "14": "call_back",
 };
 
 /** Returns what happens to a test call, by its number or its last two digits. */
@@ -60,6 +64,8 @@ function testFateOf(digits: string): Fate {
 /** Durations of ringing and of a conversation. */
 const ringMs = 3_000;
 const talkMs = 7_000;
+/** Time from the end of a test call to the time for which its callee wants to be called back. */
+const calledBackMs = 120_000;
 /** Time from the placing of a test call to the first poll for its result, which is known by then. */
 export const testPollMs = ringMs + talkMs + 2_000;
 
@@ -89,7 +95,7 @@ export const sandbox = /* @__PURE__ */ defineProvider(sandboxRoutes, ({ now }) =
     return { by: "id", providerCallId: toSandboxId({ number, at: from, id }) };
   },
 
-  async readResult({ id, providerCallId }) {
+  async readResult({ id, providerCallId, mayWish }) {
     const [, digits = "", at = "", ofId] = providerCallId.split("-");
     const fate = testFateOf(digits);
     if (ofId !== id || fate === "no_result") return undefined;
@@ -99,7 +105,10 @@ export const sandbox = /* @__PURE__ */ defineProvider(sandboxRoutes, ({ now }) =
     const endedAt = isAnswered ? rungAt + talkMs : rungAt;
     if (now() < endedAt) return resultOf(words, { word: "live", answeredAt });
     const optedOut = fate === "opt_out" ? { optedOut: true } : {};
-    return { ...resultOf(words, { word, human, answeredAt, endedAt }), ...optedOut };
+    const result = { ...resultOf(words, { word, human, answeredAt, endedAt }), ...optedOut };
+    if (mayWish !== true || fate !== "call_back") return result;
+    const wished = new Date(endedAt + calledBackMs).toISOString();
+    return { ...result, told: { wished, isAnalyzed: true } };
   },
 }));
 

@@ -18,6 +18,7 @@
  * rows repeat the metadata, so an ignored filter does no harm. A call that an error ended before anybody joined may
  * have failed before the phone rang: it stays unknown, and a person decides.
  */
+import type { Send } from "../lib/http-client.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
@@ -29,8 +30,10 @@ import {
   type RecordType,
   resultOf,
   createWords,
+  wishField,
+  withTold,
 } from "./provider-records.ts";
-import type { DialOutcome, FoundCall, ReadResult } from "./provider.ts";
+import type { DialOutcome, FoundCall, PlacedCall, ReadResult } from "./provider.ts";
 
 /** Routes of Ultravox, as a dial plan has them. */
 export const ultravoxRoutes = defineRoute(
@@ -70,6 +73,7 @@ export const ultravoxRoutes = defineRoute(
   {
     callsPerSecond: 1,
     hasCallerId: true,
+    readsWishes: true,
     secrets: ({ sipUser }) => (sipUser === undefined ? ["API_KEY"] : ["API_KEY", "SIP_PASSWORD"]),
   },
 );
@@ -80,6 +84,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
     url: `${baseUrl}/api`,
     headers: { "x-api-key": secret(account, "API_KEY") ?? "" },
   });
+  const readRecordOf = createRecordReader(fetch, apiOf, { path: "/calls/", record });
   return {
     async dial({ call: { id, request }, attempt, timeoutSeconds, guarded, ...more }, route) {
       const { callbackUrl, maxCallMinutes } = more;
@@ -112,7 +117,12 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       return found && { by: "id", providerCallId: found.callId };
     },
 
-    readResult: createRecordReader(fetch, apiOf, { path: "/calls/", record }),
+    async readResult(placed, route) {
+      const result = await readRecordOf(placed, route);
+      // Nobody has wished anything in a call that nobody joined.
+      if (placed.mayWish !== true || result?.answeredAt == null) return result;
+      return withTold(result, [{}, ...(await readToolCalls(placed, apiOf(route), fetch))]);
+    },
 
     listResults: createListReader(fetch, apiOf, {
       rowsMax: 100,
@@ -177,6 +187,39 @@ const callSchema = () =>
     sipDetails: z.catch(z.nullish(z.object({ terminationReason: optionalText() })), null),
   });
 type UltravoxCall = z.infer<ReturnType<typeof callSchema>>;
+
+/** Maximum messages of a call that are read for a wish. */
+const messagesMax = 500;
+
+/**
+ * Messages of a call (https://docs.ultravox.ai/api-reference/calls/calls-messages-list): the text of a call of a tool has its
+ * arguments as JSON. Ultravox has no analysis, so that the agent tells a wish by any tool that has a parameter of its name.
+ */
+const messagesSchema = () =>
+  z.object({ results: z.array(z.object({ role: optionalText(), text: optionalText() })) });
+
+/** Returns the arguments of the tools that the agent has called, as far as they may have a wish. */
+async function readToolCalls(
+  { providerCallId }: PlacedCall,
+  { url, headers }: { url: string; headers: Record<string, string> },
+  send: Send,
+): Promise<unknown[]> {
+  const path = `/calls/${encodeURIComponent(providerCallId)}/messages?pageSize=${messagesMax}`;
+  const answer = await ask(send, url + path, { headers });
+  const { results = [] } = z.built(messagesSchema).safeParse(answer).data ?? {};
+  return results.flatMap(argumentsOf);
+}
+
+type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];
+
+function argumentsOf({ role, text }: Message): unknown[] {
+  if (role !== "MESSAGE_ROLE_TOOL_CALL" || text?.includes(wishField) !== true) return [];
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return [];
+  }
+}
 
 /** True if an error ended the call before anybody joined, so that the phone may not have rung. */
 function hasFailedEarly({ joined, endReason }: UltravoxCall): boolean {

@@ -30,6 +30,7 @@ import {
   optionalText,
   createRecordReader,
   type RecordType,
+  wishField,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall } from "./provider.ts";
 import {
@@ -53,7 +54,7 @@ export const vapiRoutes = defineRoute(
       /** Id of the calling phone number. */
       from: idText,
     }),
-  { callsPerSecond: 1, secrets: ["API_KEY"], reportsVoicemail: () => true },
+  { callsPerSecond: 1, secrets: ["API_KEY"], reportsVoicemail: () => true, readsWishes: true },
 );
 type VapiRoute = z.infer<typeof vapiRoutes.routeSchema>;
 
@@ -181,6 +182,21 @@ const callSchema = () =>
     /** In dollars. */
     cost: optionalNumber(),
     subscriptionLimits: z.optional(z.unknown()),
+    analysis: z.catch(z.nullish(z.object({ structuredData: z.optional(z.unknown()) })), null),
+    artifact: z.catch(
+      z.nullish(
+        z.object({
+          /** By their ids. */
+          structuredOutputs: z.nullish(
+            z.record(
+              z.string(),
+              z.object({ name: optionalText(), result: z.optional(z.unknown()) }),
+            ),
+          ),
+        }),
+      ),
+      null,
+    ),
   });
 type VapiCall = z.infer<ReturnType<typeof callSchema>>;
 
@@ -229,4 +245,19 @@ const list: ListType<VapiCall> = {
   resultOf: resultOfCall,
 };
 
-const record: RecordType<VapiCall> = { schema: callSchema, ownIn, resultOf: resultOfCall };
+const record: RecordType<VapiCall> = {
+  schema: callSchema,
+  ownIn,
+  resultOf: resultOfCall,
+  /**
+   * A plan's structured data, and structured outputs: one that is an object with the field, or a text of that name
+   * (https://docs.vapi.ai/assistants/call-analysis, https://docs.vapi.ai/assistants/structured-outputs-quickstart).
+   */
+  analysesOf({ analysis, artifact }) {
+    const outputs = Object.values(artifact?.structuredOutputs ?? {});
+    return [
+      analysis?.structuredData,
+      ...outputs.map(({ name, result }) => (name === wishField ? { [wishField]: result } : result)),
+    ];
+  },
+};

@@ -43,6 +43,7 @@ export const webhookRoutes = defineRoute(
   {
     secrets: ({ url }) => (isLoopback(url) ? [] : ["SECRET"]),
     reportsVoicemail: () => true,
+    readsWishes: true,
     callbackHeaders: ["webhook-id", "webhook-timestamp", "webhook-signature"],
   },
 );
@@ -142,6 +143,8 @@ export const reportSchema = /* @__PURE__ */ z.lazy(() => {
       human: z.nullish(z.boolean("must be true, false or null")),
       /** True if the callee asked not to be called again. */
       opt_out: z.nullish(z.boolean("must be true, false or null")),
+      /** Time at which the callee wants to be called back. It never makes a callback wrong (`decideCallBack`). */
+      call_back_at: z.optional(z.unknown()),
     },
     "must be an object",
   );
@@ -186,10 +189,16 @@ export function readWebhookCallback(
   const errors = [...wrong, ...wrongTimes(Object(json), receivedAt)];
   if (data === undefined || errors.length > 0) return malformed(errors);
   const { status, seconds = null, answered_at, ended_at, human = null, opt_out } = data;
+  const wished = data.call_back_at ?? undefined;
   const timeIn = (text: string | null | undefined) => (text ? Date.parse(text) : null);
   const times = { answeredAt: timeIn(answered_at), endedAt: timeIn(ended_at) };
   const result = { status, human, word: status, seconds, ...times };
-  return { kind: "reported", result, ...(opt_out === true ? { optedOut: true } : {}) };
+  return {
+    kind: "reported",
+    result,
+    ...(opt_out === true ? { optedOut: true } : {}),
+    ...(wished === undefined ? {} : { wished }),
+  };
 }
 
 const malformed = (errors: BodyProblem[]): ToldByWebhook => ({ kind: "malformed", errors });

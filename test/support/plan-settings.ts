@@ -19,6 +19,7 @@ const more: Readonly<Record<string, string>> = {
   "agents.*.retry": "#retries",
   "agents.*.from": "#calling-numbers",
   "agents.*.split": "splits.md",
+  "agents.*.callBacks": "call-backs.md",
   "providers.*.type": "providers.md",
   "providers.*.callsPerSecond": "#pace",
   "providers.*.callsPerDay": "#guards",

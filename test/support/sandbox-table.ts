@@ -37,5 +37,6 @@ export const sandboxTable: readonly SandboxRow[] = [
     events: ["call.placed", "call.opt_out", "call.answered", "call.ended"],
   },
   placed("13", "unknown"),
+  placed("14", "completed", true),
   placed("99", "completed", true),
 ];

@@ -155,7 +155,7 @@ export async function countOrdered(
       : [...new Set(indexes)].flatMap((n) => (n < total ? toCallId(requestId, n) : []));
   if (row === undefined) return ids.length;
   let others = 0;
-  for await (const [id, one] of lastTriesOf(ids, ledger)) {
+  for await (const [id, one] of lastTriesOf(ids, ledger, true)) {
     if (!isEndedBy({ ...one, id }, given)) others += 1;
   }
   return ids.length - others + cancelled;

@@ -1,4 +1,5 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
+import { isCallBackNext } from "#shared/calls/chain.ts";
 import { isFinished } from "#shared/calls/states.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
@@ -43,7 +44,7 @@ export function createRequestProgress({
 }
 
 /** The fields of a row that are counted. */
-type CountedRow = Pick<CallRow, "state" | "result" | "dueAt" | "request" | "tries">;
+type CountedRow = Pick<CallRow, "state" | "result" | "dueAt" | "request" | "tries" | "callBack">;
 
 /** Waits for a count that another request has begun. On Workers that count never ends if its client hangs up. */
 function shared(progress: Promise<Progress>): Promise<Progress> {
@@ -67,11 +68,15 @@ export async function countProgress(
   const byState: Progress["counts"]["by_state"] = {};
   const byResult: Progress["counts"]["by_result"] = {};
   let ended = 0;
+  let promised = 0;
   for await (const row of rows) {
     byState[row.state] = (byState[row.state] ?? 0) + 1;
     const status = row.result?.status;
     if (status !== undefined) byResult[status] = (byResult[status] ?? 0) + 1;
     if (isFinished(row, now)) ended += 1;
+    if (isCallBackNext(row)) promised += 1;
   }
-  return { counts: { by_state: byState, by_result: byResult }, finished: ended === total };
+  const counts = { by_state: byState, by_result: byResult };
+  const withPromised = promised === 0 ? counts : { ...counts, promised };
+  return { counts: withPromised, finished: ended === total };
 }

@@ -10,15 +10,17 @@ const readAtOnce = 1000;
  * Reads the rows of calls by their ids, in parts. The ids of a request's calls are known, so no lagging index is
  * needed.
  *
+ * @param withCallBacks true: a promised call-back is the last try, too. A request is finished without it
  * @returns each call's id with its row; of a call that was tried again, with the row of its last try
  */
 export async function* lastTriesOf(
   ids: readonly string[],
   ledger: Pick<CallLedger, "read">,
+  withCallBacks = false,
 ): AsyncGenerator<[id: string, row: CallRow]> {
   for (let from = 0; from < ids.length; from += readAtOnce) {
     const { rows } = await ledger.read(ids.slice(from, from + readAtOnce));
-    yield* await readLastTries(rows, (tries) => ledger.read(tries));
+    yield* await readLastTries(rows, (tries) => ledger.read(tries), withCallBacks);
   }
 }
 

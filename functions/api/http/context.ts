@@ -101,6 +101,8 @@ export interface Progress {
   counts: {
     by_state: Partial<Record<CallState, number>>;
     by_result: Partial<Record<ResultStatus, number>>;
+    /** Calls whose callee was promised a call-back. Absent: none. */
+    promised?: number;
   };
   finished: boolean;
 }

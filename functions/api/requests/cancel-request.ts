@@ -103,6 +103,7 @@ async function isRequestOver({ id, row }: FoundRequest, { progress }: RouteDeps)
   if (row === undefined || !overStates.has(row.state)) return false;
   progress.forget(id); // a cached count may lack a redial
   const { counts, finished } = await progress.of(id, row.batchCalls);
+  if (counts.promised !== undefined) return false;
   return finished && Object.keys(counts.by_state).every((state) => overStates.has(state));
 }
 

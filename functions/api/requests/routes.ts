@@ -12,6 +12,7 @@ import { answerProblem } from "../http/problem.ts";
 import { endpoints } from "../calls/endpoints.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
 import { addRoutes, type Route } from "../http/route.ts";
+import { cancelCall } from "./cancel-call.ts";
 import { cancelRequest } from "./cancel-request.ts";
 import { addOptOuts } from "./opt-out.ts";
 import { listReceiverDeliveries, replayReceiver, testReceiver } from "./receiver-deliveries.ts";
@@ -38,6 +39,7 @@ export const clientRoutes: readonly ClientRoute[] = [
   { ...showCall, right: "read" },
   { ...showUsage, right: "read" },
   { ...cancelRequest, right: "cancel" },
+  { ...cancelCall, right: "cancel" },
   { ...addOptOuts, right: "opt_out" },
   { ...findSentFile, right: "call" },
   { ...startSentFile, right: "call" },

@@ -7,7 +7,10 @@ import {
   toResultView,
   testView,
   toTestView,
+  callBackView,
+  toCallBackView,
 } from "#shared/calls/views.ts";
+import { isCallBackNext } from "#shared/calls/chain.ts";
 import { toCallId, indexOf, readCallId, requestIdOf } from "#shared/calls/ids.ts";
 import { states } from "#shared/calls/states.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -45,9 +48,12 @@ export const clientCallSchema = z
       .optional(z.array(trySchema))
       .check(
         z.describe(
-          "Of an agent with `retry`: every try of the call, the first one included. `state`, `reason`, `due_at` and `result` of the call are those of its last try",
+          "Of an agent with `retry` or `callBacks`: every try of the call, the first one included, and its call-backs. `state`, `reason`, `due_at` and `result` of the call are those of its last try before a call-back",
         ),
       ),
+    call_back: z
+      .optional(callBackView)
+      .check(z.describe("Of a callee who asked to be called back; absent otherwise")),
   })
   .check(z.meta({ id: "RequestedCall" }));
 
@@ -107,7 +113,7 @@ export const showRequest = declareRoute({
     const ids = callIdsOf(id, from, end);
     const { rows } = await deps.ledger.read(ids);
     const tries = await readTries(rows, (some) => deps.ledger.read(some));
-    const lastTries = () => [...tries.values()].flatMap((all) => all.at(-1) ?? []);
+    const lastTries = () => [...tries.values()].flatMap((all) => beforeCallBack(all).at(-1) ?? []);
     const progress = () =>
       end === total
         ? countProgress(lastTries(), total, deps.clock.now())
@@ -125,14 +131,24 @@ export const showRequest = declareRoute({
   },
 });
 
+/** Returns the tries up to the one whose callee was promised a call-back. */
+export function beforeCallBack<Row extends Pick<CallRow, "callBack">>(
+  tries: readonly Row[],
+): Row[] {
+  const end = tries.findIndex(isCallBackNext);
+  return tries.slice(0, end === -1 ? tries.length : end + 1);
+}
+
 /** Returns the view of a call by its tries, the first one first; empty where none is known. */
 export function toClientCalls(
   id: string,
   tries: readonly CallRow[] = [],
 ): z.infer<typeof clientCallSchema>[] {
-  const last = tries.at(-1);
+  const last = beforeCallBack(tries).at(-1);
   if (last === undefined) return [];
-  const call = { ...toTryView(last), id, index: indexOf(id) };
+  const { callBack, next } = last;
+  const promise = callBack === undefined ? {} : { call_back: toCallBackView({ callBack, next }) };
+  const call = { ...toTryView(last), ...promise, id, index: indexOf(id) };
   return [last.tries === undefined ? call : { ...call, tries: tries.map(toTryView) }];
 }
 

@@ -37,14 +37,46 @@ function Zones({ of: zones }: { of: readonly string[] }) {
   );
 }
 
+/** A fact that is another call. */
+function link(label: string, id: string | null) {
+  return id === null ? null : (
+    <Fact name={label}>
+      <a href={addressOf("calls", { call: id })}>{id}</a>
+    </Fact>
+  );
+}
+
+/** The call's place among its tries, and the calls beside it. */
+function Tries({ call: { tries, call_back } }: { call: CallDetail }) {
+  if (tries === undefined) return null;
+  return (
+    <>
+      <Fact name="Try">
+        {tries.number} of {tries.most}
+      </Fact>
+      {link("Try before", tries.before)}
+      {link(call_back?.by === "service" ? "Promised call" : "Next try", tries.next)}
+    </>
+  );
+}
+
+/** The time for which the callee was promised a call, or why none is promised. */
+function CallBack({ call: { call_back, time_zones } }: { call: CallDetail }) {
+  if (call_back === undefined) return null;
+  const { at, reason } = call_back;
+  return (
+    <Fact name="Call back">
+      {at === null ? (
+        `not promised: ${reason?.replaceAll("_", " ")}`
+      ) : (
+        <Time at={at} callee={time_zones} />
+      )}
+    </Fact>
+  );
+}
+
 /** All facts about a call. Its number and context are shown only when revealed, which is recorded. */
 export function CallFacts({ call }: { call: CallDetail }) {
-  const link = (label: string, id: string | null) =>
-    id === null ? null : (
-      <Fact name={label}>
-        <a href={addressOf("calls", { call: id })}>{id}</a>
-      </Fact>
-    );
   return (
     <dl>
       <Fact name="State">
@@ -78,19 +110,12 @@ export function CallFacts({ call }: { call: CallDetail }) {
         </Fact>
       )}
       {call.result === null ? null : <Fact name="Result">{resultText(call.result)}</Fact>}
+      <CallBack call={call} />
       <Fact name="Request">
         <a href={addressOf("requests", { id: call.request_id })}>{call.request_id}</a>
       </Fact>
       <Whom key={call.id} call={call} />
-      {call.tries === undefined ? null : (
-        <>
-          <Fact name="Try">
-            {call.tries.number} of {call.tries.most}
-          </Fact>
-          {link("Try before", call.tries.before)}
-          {link("Next try", call.tries.next)}
-        </>
-      )}
+      <Tries call={call} />
       {link("Replaces", call.redial_of)}
       {link("Redialed as", call.redialed_as)}
     </dl>

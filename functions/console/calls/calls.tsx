@@ -61,16 +61,21 @@ export function Calls({ place }: { place: Place }) {
   );
 }
 
+/** Reason of calls that wait for the time at which their callees asked to be called back. */
+const promised = "call_back";
+
 type Filter = Readonly<Record<string, string>>;
 
 function States({ filter }: { filter: Filter }) {
-  const { state = "" } = filter;
+  const { state = "", reason = "", ...others } = filter;
+  const isPromised = reason === promised;
+  const kept = isPromised || reason === "" ? others : { ...others, reason };
   const link = (chosen: string, name: ComponentChildren) => (
     <li key={chosen}>
       <a
         class="tab"
-        href={addressOf("calls", { ...filter, state: chosen })}
-        aria-current={state === chosen ? "true" : undefined}
+        href={addressOf("calls", { ...kept, state: chosen })}
+        aria-current={state === chosen && !isPromised ? "true" : undefined}
       >
         {name}
       </a>
@@ -81,6 +86,15 @@ function States({ filter }: { filter: Filter }) {
       <ul class="tabs">
         {link("", "All")}
         {callStates.map((one) => link(one, <StateName state={one} />))}
+        <li>
+          <a
+            class="tab"
+            href={addressOf("calls", { ...others, state: "WAITING", reason: promised })}
+            aria-current={isPromised ? "true" : undefined}
+          >
+            Promised calls
+          </a>
+        </li>
       </ul>
     </nav>
   );

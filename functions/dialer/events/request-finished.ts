@@ -30,12 +30,13 @@ export function finishedEventOf(request: StoredDocument<"request">): PostedEvent
 
 /** Returns the `data` of `request.finished`. */
 export function finishedDataOf({ key, value }: Pick<StoredDocument<"request">, "key" | "value">) {
-  const { acceptedAt, calls, states, results } = value;
+  const { acceptedAt, calls, states, results, promised } = value;
+  const counts = { by_state: states, by_result: results };
   return {
     request_id: key,
     accepted_at: new Date(acceptedAt).toISOString(),
     total: calls,
-    counts: { by_state: states, by_result: results },
+    counts: promised === undefined ? counts : { ...counts, promised },
     ...toTestView(clientNamed(value.client)),
   };
 }

@@ -1,7 +1,8 @@
 import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
 import { hasEnded, isSuperseded } from "#shared/calls/record-result.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
-import { isTryPending } from "#shared/calls/chain.ts";
+import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
+import { keptUntil } from "#shared/calls/tries.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import { ends, halts } from "#shared/rules/gates.ts";
@@ -10,35 +11,49 @@ import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.
 import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
 import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.ts";
+import { completeEnded, findAnalysisPoll, withWish } from "./call-backs.ts";
+import type { Told } from "#shared/providers/provider.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /**
- * Completes the write of a call's result, for a call of an agent with `retry`: names the next try, and keeps the row
- * due until that try has a row, so that a crash between the two writes ends no chain. Where no try follows, erases the
- * number and the context, at the latest at the end of all tries.
+ * Completes the write of a call's result, for a call of an agent with `retry` or `callBacks`: names the call that follows,
+ * and keeps the row due until that call has a row, so that a crash between the two writes ends no chain. Where none follows,
+ * erases the number and the context: at the latest at the end of the chain, or once the analysis was read.
  *
  * @param change.before the row without the result
+ * @param change.told the record's wish to be called back
  */
 export function completeResult(
-  { before, recorded }: { before: CallRow; recorded: CallRow | undefined },
-  { at }: Write,
+  {
+    before,
+    recorded,
+    told,
+  }: { before: CallRow; recorded: CallRow | undefined; told?: Told | undefined },
+  write: Write,
   deps: Pick<DialerDeps, "settings">,
 ): CallRow | undefined {
+  if (hasEnded(before.result)) return completeEnded({ before, recorded, told }, write, deps);
   if (recorded?.tries === undefined) return recorded;
-  const { tries, result, request } = recorded;
-  if (request === null || hasEnded(before.result)) return recorded;
+  const { at } = write;
+  const { result } = recorded;
   if (result === null || result.status === "live") {
-    if (at >= tries.until) return { ...recorded, request: null };
-    const { dueAt } = recorded;
-    return dueAt === null ? recorded : { ...recorded, dueAt: Math.min(dueAt, tries.until) };
+    const { dueAt, request } = recorded;
+    if (request === null || dueAt === null) return recorded;
+    const until = keptUntil(recorded.tries);
+    if (at >= until) return { ...recorded, request: null };
+    return { ...recorded, dueAt: Math.min(dueAt, until) };
   }
+  const row = withWish(recorded, { told, at }, deps);
+  if (row.request === null) return row;
   const { table, schedule } = deps.settings;
-  const next = planNextTry(recorded, { table, schedule, now: at });
-  if (next === undefined || recorded.route === null) return { ...recorded, request: null };
-  return { ...recorded, next, backlog: resultsBacklogOf(recorded.route), dueAt: at };
+  const next = row.next ?? planNextTry(row, { table, schedule, now: at });
+  const backlog = row.route && resultsBacklogOf(row.route);
+  if (next !== undefined && backlog !== null) return { ...row, next, backlog, dueAt: at };
+  const pollAt = findAnalysisPoll(row, told, at);
+  return pollAt === undefined ? { ...row, request: null } : { ...row, backlog, dueAt: pollAt };
 }
 
 /**
@@ -77,7 +92,8 @@ export async function makeNextTries(
 function decideTry(row: CallRow, call: ToWrite["call"], known: DecisionFacts): Decided {
   if (!isSuperseded(row)) return placedBefore;
   const dueAt = row.next?.dueAt ?? known.now;
-  const waits = { state: "WAITING", reason: "retry", dueAt } as const;
+  const reason = isCallBackNext(row) ? "call_back" : "retry";
+  const waits = { state: "WAITING", reason, dueAt } as const;
   try {
     const resolved = known.resolver.resolve(call, undefined);
     const end = findVerdict(ends, resolved, { ...known, at: dueAt });

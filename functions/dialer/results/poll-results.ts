@@ -8,7 +8,7 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
-import { ProviderUnreachableError } from "#shared/providers/provider.ts";
+import { ProviderUnreachableError, type ReadResult } from "#shared/providers/provider.ts";
 import { optOut } from "./opt-out.ts";
 import { continueChains } from "./next-tries.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
@@ -164,14 +164,19 @@ export async function pollNow(
   if (open?.providerCallId == null) return;
   const { readResult, recordsOptOuts } = deps.settings.providerOf(open.route);
   const age = deps.clock.now() - (row.result?.readAt ?? -Infinity);
-  const mayOptOut = recordsOptOuts === true && !row.optedOut && age < optOutMsMax;
-  if (hasEnded(row.result) ? !mayOptOut : age < freshMs) return;
+  const mayOptOut = recordsOptOuts === true && !row.optedOut;
+  const mayWish = row.tries?.callBacks !== undefined && row.callBack === undefined;
+  const isReadAgain = (mayOptOut || mayWish) && age < analysisMsMax;
+  if (hasEnded(row.result) ? !isReadAgain : age < freshMs) return;
   // A provider without records is not polled.
   if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
 }
 
-/** Time after a call's end in which a callback has its record read once more, where it may report an opt-out. */
-const optOutMsMax = hourMs;
+/**
+ * Time after a call's end in which a callback has its record read once more, where it may report an opt-out or a wish to be
+ * called back.
+ */
+const analysisMsMax = hourMs;
 
 /**
  * Reads lists of an account's calls, and writes their results. One list usually has the calls of all routes. If not,
@@ -205,11 +210,15 @@ async function pollLists(
       },
     );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    // Calls whose callee opted out are polled one by one: first their numbers are listed.
-    const isListed = (row: OpenRow) =>
-      resultIn(row)?.optedOut !== true && resultIn(row) !== undefined;
+    // Calls whose callee opted out are polled one by one: first their numbers are listed. So are ended calls whose analysis
+    // may have a wish, which not every list has.
+    const isListed = (row: OpenRow) => {
+      const result = resultIn(row);
+      if (result === undefined || result.optedOut === true) return false;
+      return row.tries?.callBacks === undefined || result.status === "live";
+    };
     await failures.apart(left.filter(isListed), async (some) => {
-      const found = some.map((row) => ({ row, result: resultIn(row) }));
+      const found = some.map((row) => ({ row, ...foundIn(resultIn(row)) }));
       await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
     });
     left = left.filter((row) => !isListed(row));
@@ -261,16 +270,17 @@ async function pollOne(
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<void> {
   const provider = deps.settings.providerOf(row.route);
-  const { id, attempt, providerCallId } = row;
+  const { id, attempt, providerCallId, tries } = row;
+  const mayWish = tries?.callBacks === undefined ? {} : { mayWish: true };
   const askedAt = deps.clock.now();
   const asking =
     providerCallId === null
       ? undefined
-      : provider.readResult?.({ id, attempt, providerCallId }, row.route);
+      : provider.readResult?.({ id, attempt, providerCallId, ...mayWish }, row.route);
   const result = asking && (await readAnswer(asking, id, deps));
   const current = result?.optedOut === true ? await listCallee(row, deps) : row;
   if (current === undefined) return;
-  const found = { row: current, result };
+  const found = { row: current, ...foundIn(result) };
   if (!endsOnly || isEnd(found)) await writeResults([found], askedAt, deps);
 }
 
@@ -281,6 +291,13 @@ async function listCallee(
 ): Promise<OpenRow | undefined> {
   if (!(await optOut(row, deps))) return undefined;
   return (await deps.ledger.read([row.id])).rows.flatMap(openRowOf)[0];
+}
+
+/** Divides a record into its result and what is not stored of it. */
+function foundIn(read: ReadResult | undefined) {
+  if (read?.told === undefined) return { result: read };
+  const { told, ...result } = read;
+  return { result, told };
 }
 
 function isEnd({ result }: { result: CallResult | undefined }): boolean {

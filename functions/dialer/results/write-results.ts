@@ -1,5 +1,7 @@
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import { awaitsAnalysis } from "#shared/calls/chain.ts";
+import type { Told } from "#shared/providers/provider.ts";
 import { contradicted, hasEnded, recordResult } from "#shared/calls/record-result.ts";
 import type { Write } from "#shared/calls/transitions.ts";
 import type { Route } from "#shared/calls/call-request.ts";
@@ -8,12 +10,20 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { leaveLive } from "../record/live-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { watchResults } from "./watch-results.ts";
+import { followLateWish } from "./call-backs.ts";
 import { cancelNextTry, completeResult, makeNextTries } from "./next-tries.ts";
 import { findNextPollAt, isPolledLast } from "../record/to-settlement.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /** A placed call that is polled for its result. */
 export type OpenRow = CallRow & { route: Route; claimedAt: number };
+
+/** A placed call, and what its provider has said of it. */
+interface Found {
+  row: OpenRow;
+  result: CallResult | undefined;
+  told?: Told | undefined;
+}
 
 /** Returns the row if its result may be written, otherwise nothing. */
 export function openRowOf(row: CallRow | undefined): OpenRow[] {
@@ -30,28 +40,33 @@ export function openRowOf(row: CallRow | undefined): OpenRow[] {
  * @returns false if another writer has changed one of the rows
  */
 export async function writeResults(
-  found: readonly { row: OpenRow; result: CallResult | undefined }[],
+  found: readonly Found[],
   askedAt: number,
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<boolean> {
   const { settings, log } = deps;
-  const results = new Map(found.map(({ row, result }) => [row.id, result]));
-  const { changed, conflicts } = await changeRows(
+  const byId = new Map(found.map((one) => [one.row.id, one]));
+  const { changed: written, conflicts } = await changeRows(
     found.map(({ row }) => row),
     (row, write) => {
-      const result = results.get(row.id);
+      const { result, told } = byId.get(row.id) ?? {};
       const isOpen = result === undefined || result.status === "live";
       const waitMinutes = waitMinutesOf(row, deps);
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
       const known = isOver ? toUnknown(result) : result && { ...result, readAt: askedAt };
       const pollAt = findNextPollAt(row, write.at, deps) ?? write.at;
       const recorded = recordResult(row, { result: known, pollAt }, write);
-      return completeResult({ before: row, recorded }, write, deps);
+      return completeResult({ before: row, recorded, told }, write, deps);
     },
     deps,
   );
+  // A record that is read once more for its analysis tells no end.
+  const changed = written.filter(({ id, history }) => {
+    const before = byId.get(id)?.row;
+    return !hasEnded(before?.result) || history.length !== before?.history.length;
+  });
   for (const next of changed) {
-    if (next.backlog !== null && next.next === undefined) continue;
+    if (next.result === null || next.result.status === "live") continue;
     const { id: call_id, agentId: agent_id, client, route } = next;
     const account = route?.account ?? "";
     if (next.history.at(-1)?.reason === contradicted) {
@@ -59,9 +74,9 @@ export async function writeResults(
       await cancelNextTry(next, deps);
       continue;
     }
-    const status = next.result?.status ?? "";
+    const { status, unmapped } = next.result;
     log("info", "call.result", { call_id, client, agent_id, account, result: status });
-    if (next.result?.unmapped === true) log("warning", "result.unmapped", { call_id, account });
+    if (unmapped === true) log("warning", "result.unmapped", { call_id, account });
   }
   const ended = changed.filter(({ result }) => hasEnded(result));
   await leaveLive(
@@ -74,7 +89,8 @@ export async function writeResults(
     const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
     await watchResults(ended.filter(isFirst), deps);
   }
-  await makeNextTries(changed, deps);
+  await makeNextTries(written, deps);
+  for (const { row, told } of found) await followLateWish(row, told, deps);
   return conflicts === 0;
 }
 
@@ -94,7 +110,8 @@ export async function postpone(
   deps: RowDeps,
 ): Promise<void> {
   const change = (one: OpenRow, write: Write) => {
-    if (isKept) return { ...one, version: write.version, dueAt: write.at + postponedMs };
+    if (isKept && !awaitsAnalysis(one))
+      return { ...one, version: write.version, dueAt: write.at + postponedMs };
     const isLost = isPolledLast(one.claimedAt, write.at - lostMs, waitMinutesOf(one, deps));
     const result = isLost ? toUnknown(one.result ?? undefined) : undefined;
     const recorded = recordResult(one, { result, pollAt: write.at + postponedMs }, write);

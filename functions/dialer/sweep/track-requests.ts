@@ -1,5 +1,6 @@
 import { pendingKeptMs } from "#shared/events/outbox-rows.ts";
 import { toCallId, clientNamed } from "#shared/calls/ids.ts";
+import { isCallBackNext } from "#shared/calls/chain.ts";
 import { isFinished } from "#shared/calls/states.ts";
 import { findReceiverNamed, findReceiver } from "#shared/dial-plan/receivers.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
@@ -108,7 +109,7 @@ async function withFirstFinished(
   const open = page.filter(({ value }) => value.finishedAt === null);
   const idOf = ({ key, value }: RequestDocument) => toCallId(key, value.finished);
   const { rows } = await ledger.read(open.map(idOf));
-  const last = await readLastTries(rows, (ids) => ledger.read(ids));
+  const last = await readLastTries(rows, (ids) => ledger.read(ids), false);
   return open.filter((request) => {
     const row = last.get(idOf(request));
     return row !== undefined && isFinished(row, now);
@@ -135,13 +136,21 @@ async function trackStep(
   ]);
   const now = clock.now();
   const moved = open.flatMap((request) => {
-    const { finished = 0, states = {}, results = {} } = counted.get(request.key) ?? {};
+    const { finished = 0, states = {}, results = {}, promised } = counted.get(request.key) ?? {};
     const { value, expiresAt } = request;
     if (finished === value.finished) return [];
     if (finished < value.calls) return { ...request, value: { ...value, finished } };
     return {
       ...request,
-      value: { ...value, finished, states, results, finishedAt: now, dueAt: now },
+      value: {
+        ...value,
+        finished,
+        states,
+        results,
+        ...(promised === undefined ? {} : { promised }),
+        finishedAt: now,
+        dueAt: now,
+      },
       // Like a row with pending events, it outlives its retention.
       expiresAt: (expiresAt ?? now) + pendingKeptMs,
     };
@@ -205,7 +214,7 @@ async function readDelivered(
 }
 
 /** Counts of a request's calls. `finished`: index of the first unfinished call, or the number of calls. */
-type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results">;
+type Counted = Pick<RequestDocument["value"], "finished" | "states" | "results" | "promised">;
 
 /** Counts the calls of requests, each from an index up to its first unfinished call. One read for a thousand calls. */
 async function countFinished(
@@ -227,8 +236,8 @@ async function countFinished(
     const some = ids.slice(start, start + pageCalls).filter((one) => !stopped.has(one.request));
     if (some.length === 0) continue;
     const { rows } = await ledger.readWithoutContext(some.map(({ id }) => id));
-    // A call that is tried again is finished with its last try.
-    const last = await readLastTries(rows, (of) => ledger.readWithoutContext(of));
+    // A call that is tried again is finished with its last try, and does not wait for a call-back.
+    const last = await readLastTries(rows, (of) => ledger.readWithoutContext(of), false);
     for (const { request, id } of some) {
       const row = last.get(id);
       const counts = counted.get(request);
@@ -237,6 +246,7 @@ async function countFinished(
       } else if (!stopped.has(request)) {
         countOne(counts.states, row.state);
         if (row.result != null) countOne(counts.results, row.result.status);
+        if (isCallBackNext(row)) counts.promised = (counts.promised ?? 0) + 1;
         counts.finished += 1;
       }
     }

@@ -180,6 +180,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/calls/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel one call that waits, such as a promised call-back
+         * @description Needs the right `cancel`.
+         */
+        post: operations["cancelCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/do-not-call": {
         parameters: {
             query?: never;
@@ -626,6 +646,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "call.call_back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A callee's wish to be called back was decided
+         * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
+         */
+        post: operations["callCallBack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "request.finished": {
         parameters: {
             query?: never;
@@ -717,7 +757,7 @@ export interface components {
             due_at: string | null;
             /** @description What became of a placed call; null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
-            /** @description Of an agent with `retry`: every try of the call, the first one included. `state`, `reason`, `due_at` and `result` of the call are those of its last try */
+            /** @description Of an agent with `retry` or `callBacks`: every try of the call, the first one included, and its call-backs. `state`, `reason`, `due_at` and `result` of the call are those of its last try before a call-back */
             tries?: ({
                 id: string;
                 /** @enum {string} */
@@ -728,6 +768,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            /** @description Of a callee who asked to be called back; absent otherwise */
+            call_back?: components["schemas"]["CallBack"];
         } & {
             [key: string]: unknown;
         };
@@ -749,6 +791,19 @@ export interface components {
                 amount: string;
                 currency: string;
             };
+        };
+        CallBack: {
+            /** @description The time for which the call was promised */
+            at: string | null;
+            /** @description The promised call, by which it is cancelled */
+            call_id: string | null;
+            /**
+             * @description `service`: do not post a call of your own. `nobody`: none is promised
+             * @enum {string}
+             */
+            by: "service" | "nobody";
+            /** @description Why none is promised; null where one is */
+            reason: ("past" | "too_far" | "unreadable" | "too_many" | "opted_out" | "too_late" | "zone_unknown") | null;
         };
         ListedRequest: {
             id: string;
@@ -781,6 +836,8 @@ export interface components {
                 by_result: {
                     [key: string]: number;
                 };
+                /** @description Calls whose callee was promised a call-back; absent where none was */
+                promised?: number;
             } & {
                 [key: string]: unknown;
             };
@@ -799,7 +856,7 @@ export interface components {
             due_at: string | null;
             /** @description What became of a placed call; null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
-            /** @description Of an agent with `retry`: every try of the call, the first one included. `state`, `reason`, `due_at` and `result` of the call are those of its last try */
+            /** @description Of an agent with `retry` or `callBacks`: every try of the call, the first one included, and its call-backs. `state`, `reason`, `due_at` and `result` of the call are those of its last try before a call-back */
             tries?: ({
                 id: string;
                 /** @enum {string} */
@@ -810,6 +867,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+            /** @description Of a callee who asked to be called back; absent otherwise */
+            call_back?: components["schemas"]["CallBack"];
             request_id: string;
             /** Format: date-time */
             accepted_at: string;
@@ -1372,6 +1431,8 @@ export interface operations {
                             by_result: {
                                 [key: string]: number;
                             };
+                            /** @description Calls whose callee was promised a call-back; absent where none was */
+                            promised?: number;
                         } & {
                             [key: string]: unknown;
                         };
@@ -1659,6 +1720,49 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["OtherMethod"];
+            422: components["responses"]["Unprocessable"];
+            500: components["responses"]["Failed"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Cache-Control"?: "no-store";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        /** @enum {string} */
+                        state: "WAITING" | "DIALING" | "UNKNOWN" | "NEEDS_REVIEW" | "PLACED" | "REJECTED" | "EXPIRED" | "CANCELLED" | "REDIALED";
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["OtherMethod"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Unprocessable"];
             500: components["responses"]["Failed"];
             503: components["responses"]["Unavailable"];
@@ -1961,10 +2065,11 @@ export interface operations {
                      *       "call.needs_review",
                      *       "call.reviewed",
                      *       "call.opt_out",
+                     *       "call.call_back",
                      *       "request.finished"
                      *     ]
                      */
-                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "request.finished")[];
+                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "call.call_back" | "request.finished")[];
                     /** @default [] */
                     echo?: string[];
                     /** @default 20 */
@@ -2374,6 +2479,7 @@ export interface operations {
                     ended_at?: string | null;
                     human?: boolean | null;
                     opt_out?: boolean | null;
+                    call_back_at?: unknown;
                 };
             };
         };
@@ -2755,6 +2861,8 @@ export interface operations {
                         try?: number;
                         /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
                         tries_left?: number;
+                        /** @description If the callee asked to be called back, and that was known by then */
+                        call_back?: components["schemas"]["CallBack"];
                     } & {
                         [key: string]: unknown;
                     };
@@ -3459,6 +3567,128 @@ export interface operations {
             default: components["responses"]["EventNotTaken"];
         };
     };
+    callCallBack: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The event's id, the same on every try: drop one that you have seen
+                 * @example call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000.1
+                 */
+                "webhook-id": components["parameters"]["WebhookId"];
+                /**
+                 * @description Time of this try in seconds since the epoch: refuse one that is more than five minutes away
+                 * @example 1795251601
+                 */
+                "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description v1, and the HMAC-SHA256 of id.timestamp.body in base64, by the receiver's secret. Two with a space between them while the secret is rotated; absent to a loopback host without a secret
+                 * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                 */
+                "webhook-signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "call.call_back",
+                 *       "timestamp": "2026-11-21T09:03:22.412Z",
+                 *       "data": {
+                 *         "id": "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000",
+                 *         "request_id": "01KAJ6Y5G0QZ3N4T7V8W9XABCD",
+                 *         "index": 0,
+                 *         "sequence": 5,
+                 *         "agent_id": "agent_sales",
+                 *         "state": "PLACED",
+                 *         "reason": "placed",
+                 *         "attempt": 1,
+                 *         "result": null,
+                 *         "echo": {
+                 *           "lead_id": "L-1"
+                 *         },
+                 *         "call_back": {
+                 *           "at": "2026-11-23T19:00:00.000Z",
+                 *           "call_id": "call_01KAJ6Y5G0R9M2C6D1E4F7GHJ0_00000",
+                 *           "by": "service",
+                 *           "reason": null
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    type: "call.call_back";
+                    /**
+                     * Format: date-time
+                     * @description When it happened
+                     */
+                    timestamp: string;
+                    data: {
+                        /** @description The call's id */
+                        id: string;
+                        /** @description The X-Request-Id of the request's 201 */
+                        request_id: string;
+                        /** @description The call's index in its batch, from 0 */
+                        index: number;
+                        /** @description Number of the event among those of its call. They may come in any order: the highest one is the newest */
+                        sequence: number;
+                        agent_id: string;
+                        /**
+                         * Format: date-time
+                         * @description Call-Not-Before of its request; absent where none was sent
+                         */
+                        not_before?: string;
+                        /**
+                         * @description Call-Priority of its request; absent where none was sent
+                         * @constant
+                         */
+                        urgent?: true;
+                        /** @description Call-Campaign of its request; absent where none was sent */
+                        campaign?: string;
+                        /** @description The split that the call was posted to, of which `agent_id` is an arm */
+                        split?: string;
+                        /**
+                         * @description State of the call when it happened
+                         * @enum {string}
+                         */
+                        state: "PLACED";
+                        /** @description Why the call was in that state */
+                        reason: string;
+                        /** @description Number of the call's claims by then; 0: nobody had begun to dial */
+                        attempt: number;
+                        /** @description Only call.answered and call.ended have a result */
+                        result: null;
+                        /** @description Entries of the call's context that the dial plan names */
+                        echo: {
+                            [key: string]: string;
+                        };
+                        /**
+                         * @description Of test calls, by a token of mode `test`: nobody was phoned
+                         * @constant
+                         */
+                        test?: true;
+                        /** @description Of an agent with `retry`: number of the try that the call is, from 1 */
+                        try?: number;
+                        /** @description Of an agent with `retry`: tries that may still follow; 0: none follows */
+                        tries_left?: number;
+                        call_back: components["schemas"]["CallBack"];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                } & {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            410: components["responses"]["EventGone"];
+            "2XX": components["responses"]["EventTaken"];
+            default: components["responses"]["EventNotTaken"];
+        };
+    };
     requestFinished: {
         parameters: {
             query?: never;
@@ -3530,6 +3760,8 @@ export interface operations {
                             by_result: {
                                 [key: string]: number;
                             };
+                            /** @description Calls whose callee was promised a call-back; absent where none was */
+                            promised?: number;
                         } & {
                             [key: string]: unknown;
                         };

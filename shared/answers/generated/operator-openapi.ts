@@ -1134,7 +1134,7 @@ export interface components {
             /** @description Null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
             redial_of: string | null;
-            /** @description Of an agent with `retry`: the call's place among its tries */
+            /** @description Of an agent with `retry` or `callBacks`: its place among its tries */
             tries?: {
                 /** @description Number of this try, from 1 */
                 number: number;
@@ -1145,6 +1145,8 @@ export interface components {
                 /** @description Id of the next try */
                 next: string | null;
             };
+            /** @description Of a callee who asked to be called back; absent otherwise */
+            call_back?: components["schemas"]["CallBack"];
             redialed_as: string | null;
             can_be_revealed: boolean;
             /** @description What holds it now, as `why` says it, of a waiting call if asked for */
@@ -1171,6 +1173,19 @@ export interface components {
                 amount: string;
                 currency: string;
             };
+        };
+        CallBack: {
+            /** @description The time for which the call was promised */
+            at: string | null;
+            /** @description The promised call, by which it is cancelled */
+            call_id: string | null;
+            /**
+             * @description `service`: do not post a call of your own. `nobody`: none is promised
+             * @enum {string}
+             */
+            by: "service" | "nobody";
+            /** @description Why none is promised; null where one is */
+            reason: ("past" | "too_far" | "unreadable" | "too_many" | "opted_out" | "too_late" | "zone_unknown") | null;
         };
         CallWithHistory: {
             id: string;
@@ -1202,7 +1217,7 @@ export interface components {
             /** @description Null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
             redial_of: string | null;
-            /** @description Of an agent with `retry`: the call's place among its tries */
+            /** @description Of an agent with `retry` or `callBacks`: its place among its tries */
             tries?: {
                 /** @description Number of this try, from 1 */
                 number: number;
@@ -1213,6 +1228,8 @@ export interface components {
                 /** @description Id of the next try */
                 next: string | null;
             };
+            /** @description Of a callee who asked to be called back; absent otherwise */
+            call_back?: components["schemas"]["CallBack"];
             redialed_as: string | null;
             can_be_revealed: boolean;
             /** @description Kind of the account's provider, such as `twilio` */
@@ -1270,7 +1287,7 @@ export interface components {
             /** @description Null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
             redial_of: string | null;
-            /** @description Of an agent with `retry`: the call's place among its tries */
+            /** @description Of an agent with `retry` or `callBacks`: its place among its tries */
             tries?: {
                 /** @description Number of this try, from 1 */
                 number: number;
@@ -1281,6 +1298,8 @@ export interface components {
                 /** @description Id of the next try */
                 next: string | null;
             };
+            /** @description Of a callee who asked to be called back; absent otherwise */
+            call_back?: components["schemas"]["CallBack"];
             redialed_as: string | null;
             can_be_revealed: boolean;
         };
@@ -1326,7 +1345,7 @@ export interface components {
             expected_end_at: string | null;
             /** @description What holds its waiting calls now, beside their turn, most calls first */
             blocked_by: {
-                /** @description As in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
+                /** @description As in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
                 reason: string;
                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                 name: string;
@@ -1363,7 +1382,7 @@ export interface components {
             expected_end_at: string | null;
             /** @description What holds its waiting calls now, beside their turn, most calls first */
             blocked_by: {
-                /** @description As in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
+                /** @description As in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
                 reason: string;
                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                 name: string;
@@ -1406,7 +1425,7 @@ export interface components {
             waiting_is_whole: boolean;
             /** @description What holds its calls now, as `why` says it; null where that could not be read */
             holders: {
-                /** @description What holds the calls now: as in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
+                /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                 reason: string;
                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                 name: string;
@@ -1507,7 +1526,7 @@ export interface components {
             name: string;
             /** @description Of its URL, whose path may be a secret */
             origin: string;
-            types: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "request.finished")[];
+            types: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "call.call_back" | "request.finished")[];
             /** @description Its circuit breaker; null while it is closed */
             breaker: {
                 code: string;
@@ -2980,7 +2999,7 @@ export interface operations {
                         rows_read: number;
                         /** @description The most calls first, at most 50 */
                         holders: {
-                            /** @description What holds the calls now: as in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
+                            /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                             reason: string;
                             /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                             name: string;
@@ -2992,7 +3011,7 @@ export interface operations {
                         expected_end_at: string | null;
                         /** @description What the last of them waits for until then, and how long */
                         end_waits_for: {
-                            /** @description What holds the calls now: as in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
+                            /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                             reason: string;
                             /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                             name: string;
@@ -3010,7 +3029,7 @@ export interface operations {
                             waiting: number;
                             /** @description The most calls first, at most 50 */
                             holders: {
-                                /** @description What holds the calls now: as in a row (`breaker_open`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
+                                /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                                 reason: string;
                                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                                 name: string;
@@ -3809,7 +3828,7 @@ export interface operations {
                      */
                     until: string;
                     /** @description Absent: all */
-                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "request.finished")[];
+                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "call.call_back" | "request.finished")[];
                     /** @description True: only events whose tries are exhausted */
                     exhausted?: boolean;
                     cursor?: string;
@@ -4559,10 +4578,11 @@ export interface operations {
                      *       "call.needs_review",
                      *       "call.reviewed",
                      *       "call.opt_out",
+                     *       "call.call_back",
                      *       "request.finished"
                      *     ]
                      */
-                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "request.finished")[];
+                    types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "call.call_back" | "request.finished")[];
                     /** @default [] */
                     echo?: string[];
                     /** @default 20 */

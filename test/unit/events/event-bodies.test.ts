@@ -6,6 +6,7 @@ import document from "#functions/api/generated/served/openapi.json" with { type:
 import { finishedEventOf } from "#functions/dialer/events/request-finished.ts";
 import { type CallEventType, eventTypes } from "#shared/calls/call-event.ts";
 import { type CallResult, resultStatuses } from "#shared/calls/call-result.ts";
+import { callBackRefusals } from "#shared/calls/tries.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { callStates } from "#shared/calls/states.ts";
 import { labels } from "#shared/calls/labels.ts";
@@ -50,6 +51,10 @@ const story = fc.record({
   act: fc.option(fc.constantFrom(...acts), { nil: undefined }),
   results: fc.array(result, { maxLength: 3 }),
   optedOut: fc.boolean(),
+  callBack: fc.option(
+    fc.oneof(fc.record({ at: time }), fc.record({ reason: fc.constantFrom(...callBackRefusals) })),
+    { nil: undefined },
+  ),
   headers: fc.record(
     {
       notBefore: time,
@@ -67,7 +72,7 @@ type Story = typeof story extends fc.Arbitrary<infer One> ? One : never;
 
 /** Returns the row of a call after its story, with the events of each step. */
 function rowAfter({ at, state, client, act, results, optedOut, headers, ...more }: Story): CallRow {
-  const { number, context } = more;
+  const { number, context, callBack } = more;
   const request = { phone_number: "+12025550123", agent_id: "agent_sales", context };
   let row = rowIn(state, aCall({ client, request, ...headers }), { at });
   if (number !== undefined) row.tries = { number, budget: 3, until: at + 1_000_000, dialedAt: [] };
@@ -78,6 +83,10 @@ function rowAfter({ at, state, client, act, results, optedOut, headers, ...more 
     row = withEvents(changed ?? row, receiver);
   };
   if (act !== undefined) next(applyAction(row, { action: act, by: "ops" }, write()));
+  if (callBack !== undefined && row.state === "PLACED") {
+    const following = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCE_00000", dueAt: at };
+    row = { ...row, callBack, next: following };
+  }
   for (const one of results) next(recordResult(row, { result: one, pollAt: now }, write()));
   next({ ...row, optedOut });
   return row;
@@ -112,6 +121,7 @@ const finished = fc.record({
   calls: fc.nat(10_000),
   states: fc.dictionary(fc.constantFrom(...callStates), fc.nat(10_000)),
   results: fc.dictionary(fc.constantFrom(...resultStatuses), fc.nat(10_000)),
+  promised: fc.option(fc.nat(10_000), { nil: undefined }),
   finishedAt: time,
 });
 const eventOfFinished = (value: typeof finished extends fc.Arbitrary<infer One> ? One : never) =>
@@ -175,9 +185,12 @@ describe("the schema of an event's body", () => {
     expect(eventBodySchemas[type].parse(example)).toEqual(example);
     // The examples are those of real calls, of agents without `retry`, of requests without headers of their own, and of
     // results without a price.
-    const rare = /\.data\.(test|try|tries_left|not_before|urgent|split|result\.cost\..*)$/;
+    const rare =
+      /\.data\.(test|try|tries_left|not_before|urgent|split|result\.cost\..*|counts\.promised)$/;
     const isLabel = (path: string) => labelNames.some((name) => path === `${type}.data.${name}`);
-    const always = [...inBodies].filter((path) => !rare.test(path) && !isLabel(path));
+    const isRare = (path: string) =>
+      rare.test(path) || (type === "call.ended" && path.includes(".call_back."));
+    const always = [...inBodies].filter((path) => !isRare(path) && !isLabel(path));
     expect(new Set(pathsIn(example, type))).toEqual(new Set(always));
   });
 

@@ -32,7 +32,7 @@ describe("the pages of providers", () => {
       expect(page.split(/\s+/).length).toBeLessThan(550);
       expect(text).toContain(`(providers/${name})`);
     }
-    const told = [...text.matchAll(/^\| (PLACED|the \w+|later|a person|unknown) +\|/gm)];
+    const told = [...text.matchAll(/^- \*\*(PLACED|the \w+|later|a person|unknown)\*\*/gm)];
     expect(told.map(([, name = ""]) => name).toSorted()).toEqual(Object.values(classes).toSorted());
   });
 

@@ -175,7 +175,7 @@ describe("the documentation", () => {
     expect(JSON.parse(exampleEvents)).toEqual(Object.values(eventExamples));
     expect(bodies.length).toBeGreaterThan(0);
     expect(Object.values(eventExamples)).toEqual(expect.arrayContaining(bodies));
-    const types = [...told.matchAll(/^\| `((?:call|request)\.\w+)` +\|/gm)].map(([, type]) => type);
+    const types = [...told.matchAll(/^- `((?:call|request)\.\w+)`:/gm)].map(([, type]) => type);
     expect(types).toEqual(eventTypes);
     expect(Object.keys(eventExamples).toSorted()).toEqual(eventTypes.toSorted());
   });
@@ -186,7 +186,7 @@ describe("the documentation", () => {
   });
 
   it("says in the README what each state means, in order", () => {
-    const rows = [...(textOf.get("README.md") ?? "").matchAll(/^\| `([A-Z_]+)` +\| \S/gm)];
+    const rows = [...(textOf.get("README.md") ?? "").matchAll(/^- `([A-Z_]+)`: \S/gm)];
     expect(rows.map(([, state]) => state)).toEqual(callStates);
   });
 

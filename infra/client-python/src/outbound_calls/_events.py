@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 
-from ._models import CallState, Counts, Raw, Result, read_model
+from ._models import CallBack, CallState, Counts, Raw, Result, read_model
 
 CallEventType = Literal[
     "call.placed",
@@ -24,6 +24,7 @@ CallEventType = Literal[
     "call.needs_review",
     "call.reviewed",
     "call.opt_out",
+    "call.call_back",
 ]
 _CALL_EVENTS = frozenset(CallEventType.__args__)  # type: ignore[attr-defined]
 
@@ -47,6 +48,7 @@ class CallEventData:
     test: bool | None = None
     number: int | None = field(default=None, metadata={"name": "try"})  # of the try
     tries_left: int | None = None
+    call_back: CallBack | None = field(default=None, metadata={"of": CallBack})
     raw: Raw = field(default_factory=dict[str, Any], repr=False, compare=False)
 
 

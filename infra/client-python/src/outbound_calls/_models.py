@@ -71,6 +71,17 @@ class Result:
 
 
 @dataclass(frozen=True)
+class CallBack:
+    """What became of a callee's wish to be called back. `by`: `service`, or `nobody`, and then `reason` says why."""
+
+    by: str
+    at: str | None = None
+    call_id: str | None = None
+    reason: str | None = None
+    raw: Raw = _raw()
+
+
+@dataclass(frozen=True)
 class Try:
     id: str
     state: CallState
@@ -91,6 +102,7 @@ class RequestedCall:
     due_at: str | None = None
     result: Result | None = _nested(Result, default=None)
     tries: list[Try] | None = _nested(Try, default=None)
+    call_back: CallBack | None = _nested(CallBack, default=None)
     raw: Raw = _raw()
 
 
@@ -120,6 +132,7 @@ class CallStatus:
     due_at: str | None = None
     result: Result | None = _nested(Result, default=None)
     tries: list[Try] | None = _nested(Try, default=None)
+    call_back: CallBack | None = _nested(CallBack, default=None)
     not_before: str | None = None
     urgent: bool | None = None
     campaign: str | None = None
@@ -135,6 +148,7 @@ class Counts:
 
     by_state: Mapping[str, int]
     by_result: Mapping[str, int]
+    promised: int | None = None
     raw: Raw = _raw()
 
 

@@ -1,0 +1,156 @@
+import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import { awaitsAnalysis, isTryPending } from "#shared/calls/chain.ts";
+import { contradicted } from "#shared/calls/record-result.ts";
+import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
+import { type CallBack, mayPromise } from "#shared/calls/tries.ts";
+import { findCallBacks } from "#shared/dial-plan/dial-plan.ts";
+import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+import { decideCallBack } from "#shared/policy/call-back.ts";
+import { toNextTry } from "#shared/policy/next-try.ts";
+import { requireReadable } from "#shared/ports/unreadable.ts";
+import type { Told } from "#shared/providers/provider.ts";
+import { changeRows } from "../record/change-rows.ts";
+import { ensureBacklogs } from "../record/open-backlogs.ts";
+import { wakeForRows } from "../record/wake-dispatcher.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
+
+/** Time after a call's end was read in which its number is kept until the analysis was read. */
+const analysisMsMax = 60 * minuteMs;
+/** Maximum tries of a wish's writes if others come first. */
+const triesMax = 4;
+
+type Settings = Pick<DialerDeps, "settings">;
+
+/**
+ * Returns an ended call with what became of the wish in its record: the call-back that follows, or why none does. The first
+ * wish counts. A call that has a successor stays: `followLateWish` has that one changed.
+ */
+export function withWish(
+  row: CallRow,
+  { told, at }: { told: Told | undefined; at: number },
+  { settings }: Settings,
+): CallRow {
+  const { tries, next, callBack, request } = row;
+  if (told?.wished === undefined || tries === undefined) return row;
+  if (next !== undefined || callBack !== undefined) return row;
+  const { table, schedule } = settings;
+  const wish = { wished: told.wished, request };
+  const decision = decideCallBack(row, wish, { table, schedule, now: at });
+  if (decision === undefined) return row;
+  const wished = { ...row, callBack: decision, updatedAt: at };
+  return "at" in decision ? { ...wished, next: toNextTry(row, tries.number, decision.at) } : wished;
+}
+
+/** Returns the next time to read an ended call's record for its analysis. Undefined: none follows. */
+export function findAnalysisPoll(
+  row: CallRow,
+  told: Told | undefined,
+  at: number,
+): number | undefined {
+  const { callBack, result, request, updatedAt, history } = row;
+  const isOver = callBack !== undefined || request === null || !mayPromise(row, at);
+  if (isOver || told?.isAnalyzed !== false) return undefined;
+  // Nobody says anything in a call that nobody answers.
+  if (result?.status !== "completed" && result?.status !== "voicemail") return undefined;
+  if (history.some(({ reason }) => reason === contradicted)) return undefined;
+  const endedAt = result.readAt ?? updatedAt;
+  if (at >= endedAt + analysisMsMax) return undefined;
+  let waitMs = minuteMs;
+  while (endedAt + waitMs <= at) waitMs = 2 * waitMs + minuteMs; // after 1, 3, 7, 15, 31 and 60 minutes
+  return endedAt + Math.min(waitMs, analysisMsMax);
+}
+
+/** Completes the write of a record that was read after the call's end, for its analysis or upon a callback. */
+export function completeEnded(
+  {
+    before,
+    recorded,
+    told = { isAnalyzed: false },
+  }: { before: CallRow; recorded: CallRow | undefined; told?: Told | undefined },
+  { version, at }: Write,
+  deps: Settings,
+): CallRow | undefined {
+  const row = recorded ?? before;
+  const rule = findCallBacks(row.agentId, deps.settings.plan);
+  const wished = withWish(row, { told, at }, deps);
+  const { next, route } = wished;
+  if (row.next === undefined && next !== undefined && route !== null)
+    return { ...wished, version, backlog: resultsBacklogOf(route), dueAt: at };
+  if (!awaitsAnalysis(before)) return wished === row ? recorded : { ...wished, version };
+  const pollAt = rule && findAnalysisPoll(wished, told, at);
+  if (pollAt !== undefined) return { ...wished, version, dueAt: pollAt };
+  return { ...wished, version, request: null, backlog: null, dueAt: null };
+}
+
+/**
+ * Handles a wish that is read once its call has a successor: one that waits becomes the call-back. The successor is changed
+ * first, under its version, so that whoever claims it comes first or not at all; then the call says what became of the wish.
+ * A crash between both leaves a promise, which the next reading of the wish finds.
+ *
+ * @throws ConflictError if others keep changing the rows
+ */
+export async function followLateWish(
+  { id, next, callBack, tries, agentId }: CallRow,
+  told: Told | undefined,
+  deps: RowDeps & Pick<DialerDeps, "wakeDispatcher">,
+): Promise<void> {
+  if (told?.wished === undefined || next === undefined || callBack !== undefined) return;
+  if (tries?.callBacks === undefined) return;
+  if (findCallBacks(agentId, deps.settings.plan) === undefined) return;
+  await retry(async () => {
+    const row = await readRow(id, deps);
+    if (row?.next === undefined || row.callBack !== undefined) return;
+    const decided = await changeSuccessor(row, told.wished, deps);
+    const note = (one: CallRow, { version, at }: Write) => ({
+      ...one,
+      callBack: decided,
+      updatedAt: at,
+      version,
+    });
+    const { conflicts } = await changeRows([row], note, deps);
+    if (conflicts > 0) throw conflict();
+  }, onConflict(triesMax));
+}
+
+/** Changes the waiting successor of a call into the call-back that is wished. Returns what became of the wish. */
+async function changeSuccessor(
+  row: CallRow,
+  wished: unknown,
+  deps: RowDeps & Pick<DialerDeps, "wakeDispatcher">,
+): Promise<CallBack> {
+  const { next } = row;
+  const successor = next && (await readRow(next.id, deps));
+  // It is about to be made.
+  if (successor === undefined && isTryPending(row)) throw conflict();
+  const tooLate = { reason: "too_late" } as const;
+  if (successor === undefined) return tooLate;
+  // An earlier reading of the wish has come so far.
+  if (successor.tries?.promisedAt !== undefined) return { at: successor.tries.promisedAt };
+  const { table, schedule } = deps.settings;
+  const { request, state } = successor;
+  const inputs = { table, schedule, now: deps.clock.now() };
+  const decision = decideCallBack(row, { wished, request }, inputs) ?? tooLate;
+  if ("reason" in decision) return decision;
+  if (state !== "WAITING") return tooLate;
+  // Dispatchers read only backlogs with a document.
+  await ensureBacklogs([successor], deps);
+  const { changed, conflicts } = await changeRows(
+    [successor],
+    (one, write) => applyCallBack(one, decision.at, write),
+    deps,
+  );
+  if (conflicts > 0) throw conflict();
+  if (changed.length === 0) return tooLate;
+  await wakeForRows([decision.at], deps);
+  return decision;
+}
+
+const conflict = () => new ConflictError("every try to record a wish met a conflict");
+
+async function readRow(
+  id: string,
+  { ledger }: Pick<DialerDeps, "ledger">,
+): Promise<CallRow | undefined> {
+  return requireReadable((await ledger.read([id])).get(id));
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { toAccountName } from "#shared/calls/ids.ts";
+import type { Send } from "#shared/lib/http-client.ts";
+import { bland } from "#shared/providers/bland.ts";
+import { elevenlabs } from "#shared/providers/elevenlabs.ts";
+import type { ProviderOptions } from "#shared/providers/provider.ts";
+import { retell } from "#shared/providers/retell.ts";
+import { ultravox } from "#shared/providers/ultravox.ts";
+import { vapi } from "#shared/providers/vapi.ts";
+
+const wished = "2026-11-26T15:00:00-05:00";
+const placed = { id: "call_1", attempt: 1, providerCallId: "p-1" };
+const account = { account: toAccountName("own") };
+const times = { startedAt: "2026-11-24T10:00:00Z", endedAt: "2026-11-24T10:01:00Z" };
+
+/** Returns options whose requests get these answers in turn. */
+function answering(...answers: object[]): ProviderOptions & { asked: string[] } {
+  const asked: string[] = [];
+  const fetch: Send = async (url) => {
+    asked.push(url);
+    return Response.json(answers[Math.min(asked.length, answers.length) - 1]);
+  };
+  return { asked, fetch, secret: () => "key", now: () => 0, print: () => undefined };
+}
+
+const vapiCall = { id: "p-1", createdAt: times.startedAt, status: "ended", ...times };
+const ofVapi = (more: object) => ({ ...vapiCall, endedReason: "customer-ended-call", ...more });
+const retellCall = { call_id: "p-1", call_status: "ended", disconnection_reason: "user_hangup" };
+const conversation = { status: "done", metadata: { call_duration_secs: 60 } };
+const details = { call_id: "p-1", completed: true, status: "completed", call_length: 1 };
+const ultravoxCall = {
+  callId: "p-1",
+  joined: times.startedAt,
+  ended: times.endedAt,
+  endReason: "hangup",
+};
+const toolCall = (text: string) => ({ role: "MESSAGE_ROLE_TOOL_CALL", toolName: "later", text });
+
+/** A record of each provider, as its documentation has it (see each adapter), and what it says of a wish. */
+const records: [string, (options: ProviderOptions) => Reader, object[], object][] = [];
+type Reader = (mayWish: boolean) => Promise<{ told?: unknown } | undefined>;
+const add = (
+  name: string,
+  reader: (options: ProviderOptions) => Reader,
+  ...cases: [told: object, ...answers: object[]][]
+) => {
+  for (const [told, ...answers] of cases) records.push([name, reader, answers, told]);
+};
+
+const asks = { wished, isAnalyzed: true };
+const none = { isAnalyzed: true };
+const pending = { isAnalyzed: false };
+
+add(
+  "vapi",
+  (options) => async (mayWish) =>
+    vapi
+      .create(options, [])
+      .readResult?.(
+        { ...placed, mayWish },
+        { ...account, provider: "vapi", agent: "a", from: "f" },
+      ),
+  [asks, ofVapi({ analysis: { structuredData: { call_back_at: wished } } })],
+  [
+    asks,
+    ofVapi({ artifact: { structuredOutputs: { u1: { name: "call_back_at", result: wished } } } }),
+  ],
+  [
+    asks,
+    ofVapi({
+      artifact: { structuredOutputs: { u1: { name: "end", result: { call_back_at: wished } } } },
+    }),
+  ],
+  [none, ofVapi({ analysis: { structuredData: { call_back_at: null } } })],
+  [pending, ofVapi({ analysis: { summary: "a call" } })],
+  [pending, ofVapi({ analysis: 7, artifact: [] })],
+);
+add(
+  "retell",
+  (options) => async (mayWish) =>
+    retell
+      .create(options, [])
+      .readResult?.(
+        { ...placed, mayWish },
+        { ...account, provider: "retell", from: "+12025550100" },
+      ),
+  [asks, { ...retellCall, call_analysis: { custom_analysis_data: { call_back_at: wished } } }],
+  [none, { ...retellCall, call_analysis: { custom_analysis_data: { call_back_at: "" } } }],
+  [none, { ...retellCall, call_analysis: {} }],
+  [pending, retellCall],
+);
+add(
+  "elevenlabs",
+  (options) => async (mayWish) =>
+    elevenlabs
+      .create(options, [])
+      .readResult?.(
+        { ...placed, mayWish },
+        { ...account, provider: "elevenlabs", agent: "a", from: "f", through: "twilio" },
+      ),
+  [
+    asks,
+    { ...conversation, analysis: { data_collection_results: { call_back_at: { value: wished } } } },
+  ],
+  [
+    none,
+    { ...conversation, analysis: { data_collection_results: { call_back_at: { value: null } } } },
+  ],
+  [pending, { ...conversation, analysis: null }],
+);
+add(
+  "bland",
+  (options) => async (mayWish) =>
+    bland
+      .create(options, [])
+      .readResult?.({ ...placed, mayWish }, { ...account, provider: "bland", task: "t" }),
+  [asks, { ...details, variables: { call_back_at: wished } }],
+  [none, { ...details, variables: {} }],
+  [pending, details],
+);
+add(
+  "ultravox",
+  (options) => async (mayWish) =>
+    ultravox
+      .create(options, [])
+      .readResult?.(
+        { ...placed, mayWish },
+        { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
+      ),
+  [
+    asks,
+    ultravoxCall,
+    {
+      results: [
+        { role: "MESSAGE_ROLE_AGENT", text: "call_back_at" },
+        toolCall(`{"call_back_at":"${wished}"}`),
+      ],
+    },
+  ],
+  [none, ultravoxCall, { results: [toolCall('{"call_back_at'), toolCall("{}")] }],
+  [none, ultravoxCall, { detail: "no list" }],
+);
+
+describe("the record of a call whose callee may ask to be called back", () => {
+  it.each(records)("of %s says so %#", async (_, reader, answers, told) => {
+    const read = await reader(answering(...answers))(true);
+    expect(read).toMatchObject({ status: "completed" });
+    expect(read?.told).toEqual(told);
+  });
+
+  it.each(records)("of %s says nothing that was not asked %#", async (_, reader, answers) => {
+    const options = answering(...answers);
+    expect(await reader(options)(false)).not.toHaveProperty("told");
+    expect(options.asked).toHaveLength(1);
+  });
+});
