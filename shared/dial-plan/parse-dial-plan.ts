@@ -25,7 +25,7 @@ export function parseDialPlan(
     try {
       value = parsePlanJson(override);
     } catch (error) {
-      throw new Error(`DIAL_PLAN ${error instanceof Error ? error.message : ""}`);
+      throw new Error(`DIAL_PLAN ${error instanceof Error ? error.message : ""}`, { cause: error });
     }
   }
   const read = readDialPlan(value, kinds);
