@@ -3,10 +3,13 @@
  * bundle's handler, posts its answer, and repeats. Started by lambda-runtime.ts with the bundle's path, and
  * with the function's name, by which lists of processes tell functions apart.
  */
-import { Agent, type IncomingHttpHeaders, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { flushCompileCache } from "node:module";
 import { format } from "node:util";
 import { shownText } from "#shared/lib/shown-text.ts";
+
+/** An import of this module would evaluate what it exports, Node's `fetch` too. */
+const { Agent, request } = process.getBuiltinModule("node:http");
 
 const [, , bundle = ""] = process.argv;
 const api = `http://${process.env["AWS_LAMBDA_RUNTIME_API"]}/2018-06-01/runtime`;
