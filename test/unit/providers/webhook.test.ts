@@ -164,7 +164,7 @@ describe("the webhook", () => {
     const receiver = await startTestReceiver((_request, response) => {
       response.writeHead(429, { "retry-after": date }).end();
     });
-    const outcome = await dial(`${receiver.url}/dial`);
+    const outcome = await dial(`${receiver.url}/dial`, {}, 30);
     const seconds = outcome.kind === "not_placed" ? (outcome.retryAfterSeconds ?? 0) : 0;
     expect(seconds).toBeGreaterThan(55);
     expect(seconds).toBeLessThanOrEqual(60);
