@@ -94,6 +94,7 @@ function readRow(
 ): Lead | string {
   const cellOf = (role: ColumnRole) => (cells[roles.indexOf(role)] ?? "").trim();
   const original = cellOf("number");
+  if (original === "") return "phone number: none is given";
   const read = readNumber(original, country);
   if ("reason" in read) return `phone number: ${read.reason}`;
   const agent_id = cellOf("agent") || (agent ?? "").trim();

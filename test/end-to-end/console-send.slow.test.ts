@@ -102,7 +102,7 @@ describe("by the keyboard alone", () => {
     const downloaded = page.waitForEvent("download");
     await press(page, page.getByRole("link", { name: /^Download these rows/ }));
     const fix = await readDownload(await downloaded);
-    expect(fix).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: has no/);
+    expect(fix).toMatch(/^\ufeffline,refused because,Name,Mobile,Segment\n2,phone number: none is/);
     // A column may be given another meaning, and gets its own back.
     await tabTo(page, page.getByLabel("Meaning of Mobile"));
     await page.keyboard.press("End");

@@ -158,7 +158,7 @@ const layouts: ListFile[] = [
     file: "Name,Phone,City,Notes\nAda,2025550101\nBob,2025550102,Rome\nCy\n",
     outcome: {
       leads: ["2|0101|sales|Name|Ada", "3|0102|sales|Name|Bob|City|Rome"],
-      refused: ["4: phone number: has no phone number"],
+      refused: ["4: phone number: none is given"],
     },
   },
   {
@@ -213,7 +213,7 @@ const layouts: ListFile[] = [
     file: 'Name,Phone\nAda,2025550101\n\n"Leads report"\n"Copyright (c) 2000-2026 salesforce.com"\n',
     outcome: {
       leads: ["2|0101|sales|Name|Ada"],
-      refused: ["4: phone number: has no phone number", "5: phone number: has no phone number"],
+      refused: ["4: phone number: none is given", "5: phone number: none is given"],
     },
   },
   {

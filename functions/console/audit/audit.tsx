@@ -11,7 +11,7 @@ export function Audit() {
   const [isOfClients, setIsOfClients] = useState(false);
   return (
     <section class="card">
-      <label>
+      <label class="choice">
         <input
           type="checkbox"
           checked={isOfClients}

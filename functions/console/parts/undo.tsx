@@ -2,8 +2,8 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import { useDesk } from "./desk.tsx";
 
-/** Time for which something done can be undone by one click. */
-const offeredMs = 10_000;
+/** Time for which something done can be undone by one click: who uses the keyboard alone needs some of it to come there. */
+const offeredMs = 30_000;
 
 /** Something that was done. */
 interface Done {

@@ -13,6 +13,8 @@ const isRole = (name: string): name is ColumnRole => Object.hasOwn(roleNames, na
 const roleEntries = Object.entries(roleNames);
 /** Values of a column that are shown. */
 const examplesMax = 2;
+/** Rows among which examples are looked for. */
+const exampleRows = 50;
 
 /** The columns of a file of leads, what each one means, and its first values. A doubt is shown until a person has chosen. */
 export function Columns({
@@ -64,8 +66,10 @@ export function Columns({
             </td>
             <td>
               {rows
-                .slice(0, examplesMax)
+                .slice(0, exampleRows)
                 .map(({ cells }) => (cells[index] ?? "").slice(0, 40))
+                .filter((text) => text !== "")
+                .slice(0, examplesMax)
                 .join(" · ")}
             </td>
           </tr>

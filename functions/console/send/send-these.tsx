@@ -157,7 +157,7 @@ function SentBefore({
         <Time at={sent.at} /> as campaign {sent.campaign}.{" "}
         {isResumed ? "Sending goes on with the other parts." : "Nobody among them is called again."}
       </p>
-      <label class="line">
+      <label class="choice">
         <input
           type="checkbox"
           checked={isAgain}
