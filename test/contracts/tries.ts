@@ -3,13 +3,14 @@ import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { type Call, accountNameOf } from "#shared/calls/call-request.ts";
-import type { CallResult, ResultStatus } from "#shared/calls/call-result.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "../support/plans.ts";
 import { readRound } from "#shared/policy/split-rounds.ts";
 import type { EventBody } from "#shared/events/outbox-rows.ts";
+import type { ReadResult } from "#shared/providers/provider.ts";
 import { aCall } from "../support/calls.ts";
 import { message } from "../support/dialer-calls.ts";
 import { dialerParts, jumpingSleep, settingsUnder, type Stores } from "../support/dialer-parts.ts";
@@ -98,6 +99,54 @@ export function describeTries(name: string, create: (now: () => number) => Promi
       ]);
     });
 
+    it("are followed by the call-back for which a callee asked, in the place of a waiting retry", async () => {
+      bench.results.push("busy", "completed", "completed");
+      const call = await bench.post();
+      const ids = [call.id, toTryId(call.id, 2), toTryId(call.id, 3)];
+      await bench.pass(2, 1);
+      expect(await bench.row(ids[1] ?? "")).toMatchObject({ state: "WAITING", reason: "retry" });
+      const first = bench.asks(ids[0] ?? "", 120);
+      await bench.hint(call);
+      expect(await bench.row(ids[1] ?? "")).toMatchObject({
+        state: "WAITING",
+        reason: "call_back",
+        dueAt: first,
+        tries: { number: 2, promisedAt: first, callBacks: { made: 1 } },
+      });
+      await bench.pass(60);
+      expect(bench.dialed).toHaveLength(1);
+      await bench.pass(62, 1);
+      expect(bench.dialed.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+      const second = bench.asks(ids[1] ?? "", 60);
+      await bench.pass(3, 1, 1, 1);
+      expect(await bench.row(ids[1] ?? "")).toMatchObject({ callBack: { at: second } });
+      await bench.pass(60, 1);
+      expect(bench.dialed.map(({ id }) => id)).toEqual(ids);
+      await bench.pass(3, 1, 1);
+      for (const id of ids)
+        expect(await bench.row(id)).toMatchObject({ request: null, dueAt: null });
+      expect(bench.told("call.call_back").map(({ data }) => data["call_back"])).toMatchObject([
+        { at: new Date(first).toISOString(), call_id: ids[1], by: "service" },
+        { at: new Date(second).toISOString(), call_id: ids[2], by: "service" },
+      ]);
+    });
+
+    it("are cancelled by the client by their ids, and by no other", async () => {
+      bench.results.push("completed");
+      const call = await bench.post();
+      bench.asks(call.id, 120);
+      await bench.pass(2, 1);
+      const promised = toTryId(call.id, 2);
+      expect(await bench.row(promised)).toMatchObject({ reason: "call_back" });
+      expect(await bench.cancelCall(promised, "shop")).toBe(404);
+      expect(await bench.cancelCall(promised)).toBe(200);
+      expect(await bench.cancelCall(promised)).toBe(200);
+      expect(await bench.cancelCall(call.id)).toBe(409);
+      await bench.pass(130, 1);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await bench.row(promised)).toMatchObject({ state: "CANCELLED", reason: "client" });
+    });
+
     it("do not follow a call that was declined", async () => {
       bench.results.push("declined", "completed");
       const call = await bench.post();
@@ -128,6 +177,8 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
   };
   const dialed: { id: string; at: number }[] = [];
   const results: ResultStatus[] = [];
+  /** Times for which callees want to be called back, by the calls in which they say so. */
+  const wishes = new Map<string, string>();
   const posted: EventBody[] = [];
   const queued: unknown[] = [];
   const log: DialerDeps["log"] = () => undefined;
@@ -135,7 +186,13 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
   const planned = {
     ...testPlan,
     agents: {
-      agent_sales: { provider: "vapi", agent: "a", from: "f", retry },
+      agent_sales: {
+        provider: "vapi",
+        agent: "a",
+        from: "f",
+        retry,
+        callBacks: { within: "14d", most: 2 },
+      },
       agent_any: { split: { agent_sales: 1 } },
     },
     results: {},
@@ -162,9 +219,11 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
           dialed.push({ id, at: now });
           return { kind: "placed", providerCallId: `ring_${id}` };
         },
-        async readResult({ id }): Promise<CallResult | undefined> {
+        async readResult({ id }): Promise<ReadResult | undefined> {
           const status = results[dialed.findIndex((one) => one.id === id)];
-          return status && { ...nothing, status };
+          const wished = wishes.get(id);
+          const told = { ...(wished === undefined ? {} : { wished }), isAnalyzed: true };
+          return status && { ...nothing, status, told };
         },
       }),
     },
@@ -198,6 +257,26 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
       const { app } = createTestApi({ ledger, documents, environment, now: () => now });
       const path = `/v1/requests/${requestId}/cancel`;
       return (await app.request(path, jsonRequest(tokens.crmDesk, "POST", {}))).status;
+    },
+    /** Has a call's record say that its callee wants to be called back in some minutes. Returns that time. */
+    asks(id: string, minutes: number): number {
+      const at = Math.floor((now + minutes * minute) / 1000) * 1000;
+      wishes.set(id, new Date(at).toISOString());
+      return at;
+    },
+    /** Has the provider say by a callback that a call's record has changed. */
+    async hint({ id }: Pick<Call, "id">) {
+      const [claim = ""] = (await readRow(ledger, id))?.claims ?? [];
+      const hinted = { kind: "callback", account: "vapi", call: { id, claim } };
+      await consumeEvents([open(hinted)], deps, now + 120_000);
+      await this.pass(0);
+    },
+    /** Has a client cancel one call. Resolves to the status. */
+    async cancelCall(id: string, client = "crm"): Promise<number> {
+      const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(planned) };
+      const { app } = createTestApi({ ledger, documents, environment, now: () => now });
+      const token = client === "crm" ? tokens.crmDesk : tokens.shopDesk;
+      return (await app.request(`/v1/calls/${id}/cancel`, jsonRequest(token, "POST", {}))).status;
     },
     /** Has a call accepted and dialed. */
     async post(agent_id = "agent_sales"): Promise<Call> {

@@ -1,3 +1,4 @@
+import { callBackMutants } from "./hand-made-call-backs.ts";
 import { dialingMutants } from "./hand-made-dialing.ts";
 import { flowMutants } from "./hand-made-flow.ts";
 import { ruleMutants } from "./hand-made-rules.ts";
@@ -17,5 +18,6 @@ export const handMade: readonly HandMade[] = [
   ...ruleMutants,
   ...flowMutants,
   ...splitMutants,
+  ...callBackMutants,
   ...unreadableMutants,
 ];

@@ -72,6 +72,7 @@ it("has a method for each route that a client has in Python", async () => {
     method("list_calls", [id], { state: "PLACED" }),
     method("list_requests"),
     method("cancel_request", [id]),
+    method("cancel_call", [`call_${id}_00000`]),
     method("get_usage"),
     method("get_token"),
     method("add_opt_outs", [[]]),

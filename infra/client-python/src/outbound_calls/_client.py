@@ -49,6 +49,7 @@ from ._reading import (
     ask,
     ask_model,
     ask_page,
+    cancel_call,
     cancel_request,
     delete_receiver,
     find_sent_file,
@@ -131,6 +132,11 @@ class OutboundCalls(Base):
         """
         check_seconds("timeout", timeout)
         return self._run(wait_for_request(self._sender, check_request_id(request_id), timeout))
+
+    def cancel_call(self, call_id: str, *, timeout: float | None = None) -> None:
+        """Cancels one waiting call, such as a promised call-back. It may be repeated."""
+        check_timeout(timeout)
+        self._run(cancel_call(self._sender, check_call_id(call_id), timeout))
 
     def cancel_request(
         self, request_id: str, *, indexes: Sequence[int] | None = None, timeout: float | None = None

@@ -131,6 +131,10 @@ def cancel_request(
             return Cancelled(cancelled, ordered)
 
 
+def cancel_call(sender: Sender, call_id: str, timeout: float | None) -> Steps[None]:
+    yield from ask(sender, Asked("POST", f"/v1/calls/{call_id}/cancel", body={}), timeout)
+
+
 def find_sent_file(sender: Sender, file: str, timeout: float | None) -> Steps[SentFile | None]:
     asked = Asked("POST", "/v1/sent-files/find", body={"file": file})
     found = yield from ask(sender, asked, timeout)

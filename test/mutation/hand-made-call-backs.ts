@@ -1,0 +1,30 @@
+import { becomes, returns } from "./edits.ts";
+import { toMutants } from "./mutant.ts";
+
+/** Mutants of call-backs: somebody who is called twice for one wish, at another time, or for none. */
+export const callBackMutants = toMutants(
+  ["test/unit/dialer/call-backs.test.ts", "test/unit/policy/call-back.test.ts"],
+  [
+    ["a call-back is made at the wished time", "withWish.decision", becomes("{ at: at + 1_000 }")],
+    [
+      "a retry that becomes a call-back waits for its time",
+      "changeSuccessor.decision",
+      becomes("{ at: deps.clock.now() }"),
+    ],
+    [
+      "the successor's id comes from its place alone",
+      "toNextTry",
+      returns("{ id: row.id, dueAt }"),
+    ],
+    ["no retry follows a call-back", "toCallBackTries.budget", becomes("number + 1")],
+    ["a call-back ends soon after its time", "toCallBackTries.until", becomes("Infinity")],
+    ["the call-backs of a chain are counted", "toCallBackTries.made", becomes("callBacks.made")],
+    [
+      "a retry that a wish may have moved is not dialed after a restore",
+      "mayMove",
+      returns("false"),
+    ],
+    ["a request does not wait for a promise", "isCallBackNext", returns("false")],
+    ["a number is kept for an hour at most", "call-backs:analysisMsMax", becomes("Infinity")],
+  ],
+);
