@@ -7,6 +7,7 @@ import { createKeyMemory } from "./key-memory.ts";
 import { placeCall, placeCalls, type PlacedCalls, type PlaceOptions } from "./place-calls.ts";
 import {
   type CallStatus,
+  cancelCall,
   cancelRequest,
   type Cancelled,
   type CancelOptions,
@@ -90,6 +91,8 @@ export interface OutboundCallsClient extends ReturnType<typeof createAccount> {
   listCalls(requestId: string, options?: FilterOptions): AsyncGenerator<RequestedCall>;
   /** Yields the client's requests, newest first. */
   listRequests(options?: ListOptions): AsyncGenerator<ListedRequest>;
+  /** Cancels one waiting call, such as a promised call-back. It may be repeated. @throws {OutboundCallsError} */
+  cancelCall(callId: string, options?: CallOptions): ReturnType<typeof cancelCall>;
   /** Cancels the waiting calls of a request, or some of them. It may be repeated. @throws {OutboundCallsError} */
   cancelRequest(requestId: string, options?: CancelOptions): Promise<Cancelled>;
   /**
@@ -129,6 +132,7 @@ export function createClient(options: ClientOptions): OutboundCallsClient {
     waitForRequest: (requestId, more = {}) => waitForRequest(requestId, more, deps),
     listCalls: (requestId, more = {}) => listCalls(requestId, more, deps),
     listRequests: (more = {}) => listRequests(more, deps),
+    cancelCall: (callId, more = {}) => cancelCall(callId, more, deps),
     cancelRequest: (requestId, more = {}) => cancelRequest(requestId, more, deps),
     ...createAccount(deps),
   };

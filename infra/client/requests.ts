@@ -229,3 +229,18 @@ export async function cancelRequest(
   } while (cursor !== undefined);
   return sum;
 }
+
+/** Cancels one waiting call, such as a promised call-back. @throws {OutboundCallsError} */
+export async function cancelCall(
+  callId: string,
+  options: CallOptions,
+  { api, ...deps }: ClientDeps,
+): Promise<AnswerOf<"cancelCall">> {
+  checkOptions("cancelCall", options, callChecks);
+  const params = { path: { id: requireCallId(callId) } };
+  return ask<AnswerOf<"cancelCall">>(
+    (init) => api.POST("/v1/calls/{id}/cancel", { ...init, params, body: {} }),
+    options,
+    deps,
+  );
+}

@@ -116,6 +116,7 @@ describe("a client's own account", () => {
       () => drain(client.listCalls(id, { state: "PLACED" })),
       () => drain(client.listRequests()),
       () => client.cancelRequest(id),
+      () => client.cancelCall(`call_${id}_00000`),
       () => client.getUsage(),
       () => client.getToken(),
       () => client.addOptOuts(["+12025550199"]),
