@@ -105,7 +105,9 @@ function errorOf(status: number, text: string): Error {
   const { __type = "", message, Message } = parseError(text);
   const name = __type.replace(/^.*#/, "") || `HTTP ${status}`;
   const error = new Error(message ?? Message ?? "DynamoDB gives no reason");
-  return Object.assign(error, { name, $metadata: { httpStatusCode: status } });
+  // As errors of the SDK do, it says whose fault it is.
+  const fault = status < 500 ? "client" : "server";
+  return Object.assign(error, { name, $fault: fault, $metadata: { httpStatusCode: status } });
 }
 
 interface ErrorBody {

@@ -159,7 +159,10 @@ describe("a request that DynamoDB does not answer well", () => {
     };
     expect((await create().send("GetItem", get)).output.Item).toEqual(key);
     answer = (_, response) => response.writeHead(502).end("<html>");
-    await expect(create().send("GetItem", get)).rejects.toMatchObject({ name: "HTTP 502" });
+    await expect(create().send("GetItem", get)).rejects.toMatchObject({
+      name: "HTTP 502",
+      $fault: "server",
+    });
     expect(server.received).toHaveLength(7);
   });
 

@@ -89,7 +89,7 @@ describe("the table of the ledger, at each deployment by the real cdk,", () => {
 });
 
 describe("the indexes of the ledger change one at a time, by the real cdk,", () => {
-  const { due, hour, ...others } = targetIndexes as Required<typeof targetIndexes>;
+  const { due, agent, ...others } = targetIndexes as Required<typeof targetIndexes>;
   const former = { ...others, old: { hashKey: "old", rangeKey: "sk" } };
   const later = {
     ...targetIndexes,
@@ -102,7 +102,7 @@ describe("the indexes of the ledger change one at a time, by the real cdk,", () 
     ["back, from a later version", later, 2],
     ["in one deployment where one changes", { ...targetIndexes, next: later.next }, 1],
   ])("%s", async (_, indexes, deployments) => {
-    expect([due, hour]).not.toContain(undefined);
+    expect([due, agent]).not.toContain(undefined);
     const table = standWith(indexes);
     const ada = deployment().person();
     await ada.deploy();
