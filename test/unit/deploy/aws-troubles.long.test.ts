@@ -11,6 +11,24 @@ const denied = (right: string) => ({
   message: `User: arn:aws:iam::111122223333:user/ada is not authorized to perform: ${right}`,
 });
 
+/** Has somebody else set values of the secret at the worst moment of the next write, or of the first that sets one. */
+function meanwhile(change: Record<string, unknown>, added?: string) {
+  const { account, secretValues } = deployment();
+  const act = () => {
+    const { secrets } = account.secrets;
+    const [, secret] = [...secrets].find(([arn]) => arn.includes("Settings")) ?? [];
+    if (secret === undefined) throw new Error("no secret");
+    const next: Record<string, unknown> = JSON.parse([...secret.versions.values()].at(-1) ?? "{}");
+    if (added !== undefined && String(next[added]) === String(secretValues()[added])) {
+      account.secrets.beforeMove = act;
+      return;
+    }
+    secret.versions.set("bob", JSON.stringify({ ...secretValues(), ...change }));
+    secret.current = "bob";
+  };
+  account.secrets.beforeMove = act;
+}
+
 describe("npm run deploy:aws, by the real cdk,", () => {
   it("leaves another project's stack of its name alone, and so does npm run destroy:aws", async () => {
     const { account, changes, person, stack } = deployment();
@@ -62,16 +80,10 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 
   it("leaves the first token of another run, and says that its own is not valid", async () => {
-    const { account, person, secretValues, stand } = deployment();
+    const { person, secretValues, stand } = deployment();
     stand();
     const [ada, bob] = [person(), person()];
-    account.secrets.beforeMove = () => {
-      const { secrets } = account.secrets;
-      const [, secret] = [...secrets].find(([arn]) => arn.includes("Settings")) ?? [];
-      const values = { ...secretValues(), API_TOKENS: [{ id: "first", sha256: "b" }] };
-      secret?.versions.set("bob", JSON.stringify(values));
-      if (secret) secret.current = "bob";
-    };
+    meanwhile({ API_TOKENS: [{ id: "first", sha256: "b" }] }, "API_TOKENS");
     await ada.deploy();
     expect(secretValues()["API_TOKENS"]).toEqual([{ id: "first", sha256: "b" }]);
     expect(ada.printed.join("\n")).toMatch(/that one is valid, not this/);
@@ -82,16 +94,6 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   describe("with two people at once, of whom one gives a HASH_KEY,", () => {
     const theirKey = "ef".repeat(32);
     const key = () => String(deployment().secretValues()["HASH_KEY"]);
-    /** Has somebody else set values of the secret at the worst moment of the next write. */
-    function meanwhile(change: Record<string, unknown>) {
-      const { account, secretValues } = deployment();
-      account.secrets.beforeMove = () => {
-        const { secrets } = account.secrets;
-        const [, secret] = [...secrets].find(([arn]) => arn.includes("Settings")) ?? [];
-        secret?.versions.set("bob", JSON.stringify({ ...secretValues(), ...change }));
-        if (secret) secret.current = "bob";
-      };
-    }
 
     it("leaves the key under which another run's token is valid already", async () => {
       const { person, stand } = deployment();
@@ -108,7 +110,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
       const { person, stand } = deployment();
       stand();
       const ada = person();
-      meanwhile({ HASH_KEY: theirKey });
+      meanwhile({ HASH_KEY: theirKey }, "API_TOKENS");
       await expect(ada.deploy()).rejects.toThrow(
         /Another run has set another HASH_KEY.*set HASH_KEY --replace.*run this again/,
       );
