@@ -132,7 +132,7 @@ export const showRequest = declareRoute({
 });
 
 /** Returns the tries up to the one whose callee was promised a call-back. */
-export function beforeCallBack<Row extends Pick<CallRow, "callBack">>(
+function beforeCallBack<Row extends Pick<CallRow, "callBack">>(
   tries: readonly Row[],
 ): Row[] {
   const end = tries.findIndex(isCallBackNext);
