@@ -132,9 +132,7 @@ export const showRequest = declareRoute({
 });
 
 /** Returns the tries up to the one whose callee was promised a call-back. */
-function beforeCallBack<Row extends Pick<CallRow, "callBack">>(
-  tries: readonly Row[],
-): Row[] {
+function beforeCallBack<Row extends Pick<CallRow, "callBack">>(tries: readonly Row[]): Row[] {
   const end = tries.findIndex(isCallBackNext);
   return tries.slice(0, end === -1 ? tries.length : end + 1);
 }
