@@ -1,6 +1,6 @@
 import type { CallRequest } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { contradicted } from "../calls/record-result.ts";
+import { contradicted, hasEnded } from "../calls/record-result.ts";
 import { callBackLateMs, type CallBackRefusal } from "../calls/tries.ts";
 import { findCallBacks } from "../dial-plan/dial-plan.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
@@ -36,7 +36,10 @@ export function decideCallBack(
   if (optedOut) return { reason: "opted_out" };
   const { most, made, until } = tries.callBacks;
   if (made >= Math.min(most, rule.most)) return { reason: "too_many" };
-  const isOver = history.some(({ by, reason }) => by !== undefined || reason === contradicted);
+  // A call whose end stays unknown is followed by none, and its number is erased.
+  const isOver =
+    !hasEnded(result) ||
+    history.some(({ by, reason }) => by !== undefined || reason === contradicted);
   if (isOver || request === null) return { reason: "too_late" };
   const asked = readWish(wished, request);
   if (typeof asked === "string") return { reason: asked };

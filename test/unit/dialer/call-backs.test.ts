@@ -95,6 +95,14 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(bench, next)).toBeUndefined();
   });
 
+  it("is not promised what is not made, where the call's end stays unknown", async () => {
+    const { bench, call, report, next } = await dial();
+    await report({ result: { ...completed, status: "unknown" }, wished: inMs(bench, hourMs) });
+    expect(await rowOf(bench, call)).toMatchObject({ callBack: { reason: "too_late" } });
+    expect(await rowOf(bench, call)).not.toHaveProperty("next");
+    expect(await rowIfAny(bench, next)).toBeUndefined();
+  });
+
   it("is not called by a promise if the number is listed by then", async () => {
     const { bench, report, next } = await dial();
     await report({ wished: inMs(bench, 2 * hourMs) });
