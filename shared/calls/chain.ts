@@ -25,16 +25,18 @@ export function isCallBackNext({ callBack }: Pick<CallRow, "callBack">): boolean
   return callBack?.at !== undefined;
 }
 
-/** True if a placed call has ended, and its number is kept until its provider's analysis was read. */
+/**
+ * True if a placed call has ended, and its record is read until it has the provider's analysis. Its number is kept so long,
+ * unless it was erased meanwhile.
+ */
 export function awaitsAnalysis({
   state,
-  request,
   next,
   dueAt,
   tries,
   result,
-}: Pick<CallRow, "state" | "request" | "next" | "dueAt" | "tries" | "result">): boolean {
-  if (state !== "PLACED" || request === null || next !== undefined || dueAt === null) return false;
+}: Pick<CallRow, "state" | "next" | "dueAt" | "tries" | "result">): boolean {
+  if (state !== "PLACED" || next !== undefined || dueAt === null) return false;
   return tries?.callBacks !== undefined && result !== null && result.status !== "live";
 }
 

@@ -2,6 +2,7 @@ import { readRows } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { restoreKey } from "#shared/policy/controls.ts";
+import { eraseRows } from "#shared/policy/erase-number.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import type { CallbackReport, ReadResult } from "#shared/providers/provider.ts";
@@ -9,6 +10,7 @@ import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
+  hashOf,
   pause,
   putDocument,
   rowOf,
@@ -262,6 +264,18 @@ describe("a wish in a provider's analysis", () => {
     }
     expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, backlog: null });
     expect(await rowOf(bench, call)).not.toHaveProperty("callBack");
+  });
+
+  it("is not waited for once the number is erased", async () => {
+    const { bench, call } = await dial({}, vapi);
+    bench.record = async () => pending;
+    await pollAfter(bench, 2);
+    const deps = { ...bench.deps, documents: bench.documents, ledger: bench.rows };
+    const hash = hashOf(call.request.phone_number);
+    await eraseRows({ hash, at: bench.now(), by: "operator" }, deps);
+    expect(await rowOf(bench, call)).toMatchObject({ request: null, erasedAt: bench.now() });
+    await pollAfter(bench, 2);
+    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, backlog: null });
   });
 
   it("makes one call where two processes read it at once", async () => {
