@@ -15,8 +15,10 @@ import { ensureBacklogs } from "../record/open-backlogs.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
-/** Time after a call's end was read in which its number is kept until the analysis was read. */
-const analysisMsMax = 60 * minuteMs;
+/** Time after a call's end was read at which its record is last read for its analysis. */
+const analysisMsMax = 55 * minuteMs;
+/** Time after which its number is erased, though nobody could read the record in time. */
+const keptMsMax = 60 * minuteMs;
 /** Maximum tries of a wish's writes if others come first. */
 const triesMax = 4;
 
@@ -57,8 +59,13 @@ export function findAnalysisPoll(
   const endedAt = result.readAt ?? updatedAt;
   if (at >= endedAt + analysisMsMax) return undefined;
   let waitMs = minuteMs;
-  while (endedAt + waitMs <= at) waitMs = 2 * waitMs + minuteMs; // after 1, 3, 7, 15, 31 and 60 minutes
+  while (endedAt + waitMs <= at) waitMs = 2 * waitMs + minuteMs; // after 1, 3, 7, 15, 31 and 55 minutes
   return endedAt + Math.min(waitMs, analysisMsMax);
+}
+
+/** True if a call's number was kept long enough for an analysis that could not be read: its record is not read again. */
+export function isAnalysisLate(row: CallRow, at: number): boolean {
+  return awaitsAnalysis(row) && at >= (row.result?.readAt ?? row.updatedAt) + keptMsMax;
 }
 
 /** Completes the write of a record that was read after the call's end, for its analysis or upon a callback. */

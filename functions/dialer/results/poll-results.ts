@@ -2,6 +2,7 @@ import { type CallRow, resultsBacklogOf, testAccounts } from "#shared/calls/call
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
 import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
+import { awaitsAnalysis } from "#shared/calls/chain.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "#shared/calls/record-result.ts";
 import { errorForLog } from "#shared/lib/log.ts";
@@ -9,6 +10,7 @@ import { withTimeLimit } from "#shared/lib/retry.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError, type ReadResult } from "#shared/providers/provider.ts";
+import { isAnalysisLate } from "./call-backs.ts";
 import { optOut } from "./opt-out.ts";
 import { continueChains } from "./next-tries.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
@@ -100,15 +102,23 @@ export async function pollAccount(
     await own.apart(placed, async (some) => {
       open.push(...(await continueChains(some, deps)));
     });
-    const hasRecords = ({ route }: OpenRow) => settings.providerOf(route).readResult !== undefined;
-    // A provider without records reports by signed callback, or has not reported in time.
-    const withoutRecords = open.filter((row) => !hasRecords(row));
-    await own.apart(withoutRecords, async (some) => {
+    const isRead = (row: OpenRow) =>
+      settings.providerOf(row.route).readResult !== undefined && !isAnalysisLate(row, begunAt);
+    // A provider without records reports by signed callback, or has not reported in time. A late analysis is given up without
+    // a request, as its provider may be down or have too many to answer.
+    const unread = open.filter((row) => !isRead(row));
+    await own.apart(unread, async (some) => {
       const found = some.map((row) => ({ row, result: undefined }));
       await writeResults(found, begunAt, deps);
     });
-    const left = await pollLists(open.filter(hasRecords), polling, deps);
-    await pollEach(left, polling, deps);
+    const left = await pollLists(open.filter(isRead), polling, deps);
+    // Other calls wait for results, and nobody for an analysis.
+    const isLast = (row: OpenRow) => Number(awaitsAnalysis(row));
+    await pollEach(
+      left.toSorted((one, other) => isLast(one) - isLast(other)),
+      polling,
+      deps,
+    );
     if (isSpent(deps)) return false;
     if (slots.length < callsMax) break;
   }
@@ -194,7 +204,8 @@ async function pollLists(
   const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
   for (const [key, route] of routes) {
     const { listResults } = settings.providerOf(route);
-    const own = left.filter((row) => JSON.stringify(row.route) === key);
+    // No list has an analysis, and a call that ended long ago would have one begin early.
+    const own = left.filter((row) => JSON.stringify(row.route) === key && !awaitsAnalysis(row));
     if (listResults === undefined || own.length < listedMin) continue;
     await clock.sleep(1000 / settings.table.account(route).pollsPerSecond);
     if (clock.now() >= endAt) break;

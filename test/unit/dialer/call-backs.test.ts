@@ -10,6 +10,7 @@ import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
+  callsNow,
   hashOf,
   pause,
   putDocument,
@@ -276,6 +277,43 @@ describe("a wish in a provider's analysis", () => {
     expect(await rowOf(bench, call)).toMatchObject({ request: null, erasedAt: bench.now() });
     await pollAfter(bench, 2);
     expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, backlog: null });
+  });
+
+  it("keeps no number for longer where many wait and the provider is down", async () => {
+    const agents = { agent_sales: { ...vapi, callBacks: rule } };
+    const bench = createDialerBench({ startAt, plan: { agents, results: {} } });
+    bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `ring_${id}` });
+    const calls = callsNow(bench, 6);
+    for (const call of calls) await sendEach(bench, call);
+    await bench.simulate(20, { firstSweepSeconds: 1000 });
+    bench.record = async () => pending;
+    await pollAfter(bench, 2);
+    for (const call of calls) expect((await rowOf(bench, call)).request).not.toBeNull();
+    bench.record = async () => Promise.reject(new Error("down"));
+    await pollAfter(bench, 61);
+    for (const call of calls) {
+      expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null });
+    }
+  });
+
+  it("is read after the results that are due", async () => {
+    const agents = { agent_sales: { ...vapi, callBacks: rule } };
+    const bench = createDialerBench({ startAt, plan: { agents, results: {} } });
+    bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `ring_${id}` });
+    const [ended, other] = callsNow(bench, 2);
+    if (ended === undefined || other === undefined) throw new Error("there are no calls");
+    const read: string[] = [];
+    bench.record = async ({ id }) => {
+      read.push(id);
+      return pending;
+    };
+    await sendEach(bench, ended);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    await pollAfter(bench, 2);
+    await sendEach(bench, other);
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    await pollAfter(bench, 3);
+    expect(read).toEqual([ended.id, other.id, ended.id]);
   });
 
   it("makes one call where two processes read it at once", async () => {
