@@ -121,7 +121,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       const result = await readRecordOf(placed, route);
       // Nobody has wished anything in a call that nobody joined.
       if (placed.mayWish !== true || result?.answeredAt == null) return result;
-      return withTold(result, [{}, ...(await readToolCalls(placed, apiOf(route), fetch))]);
+      return withTold(result, await readToolCalls(placed, apiOf(route), fetch).catch(() => []));
     },
 
     listResults: createListReader(fetch, apiOf, {
@@ -198,7 +198,10 @@ const messagesMax = 500;
 const messagesSchema = () =>
   z.object({ results: z.array(z.object({ role: optionalText(), text: optionalText() })) });
 
-/** Returns the arguments of the tools that the agent has called, as far as they may have a wish. */
+/**
+ * Returns the arguments of the tools that the agent has called, as far as they may have a wish, after an empty analysis: without
+ * one, as where the messages cannot be read, the result stands and the messages are read again.
+ */
 async function readToolCalls(
   { providerCallId }: PlacedCall,
   { url, headers }: { url: string; headers: Record<string, string> },
@@ -207,7 +210,7 @@ async function readToolCalls(
   const path = `/calls/${encodeURIComponent(providerCallId)}/messages?pageSize=${messagesMax}`;
   const answer = await ask(send, url + path, { headers });
   const { results = [] } = z.built(messagesSchema).safeParse(answer).data ?? {};
-  return results.flatMap(argumentsOf);
+  return [{}, ...results.flatMap(argumentsOf)];
 }
 
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];

@@ -153,4 +153,17 @@ describe("the record of a call whose callee may ask to be called back", () => {
     expect(await reader(options)(false)).not.toHaveProperty("told");
     expect(options.asked).toHaveLength(1);
   });
+
+  it("of ultravox has its result though its messages cannot be read, which is tried again", async () => {
+    const options = answering(ultravoxCall);
+    const fetch: Send = async (url, init) =>
+      url.includes("/messages") ? new Response(null, { status: 400 }) : options.fetch(url, init);
+    const read = await ultravox
+      .create({ ...options, fetch }, [])
+      .readResult?.(
+        { ...placed, mayWish: true },
+        { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
+      );
+    expect(read).toMatchObject({ status: "completed", told: pending });
+  });
 });
