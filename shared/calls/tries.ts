@@ -29,6 +29,9 @@ export const triesSchema = z.looseObject({
 });
 export type Tries = z.infer<typeof triesSchema>;
 
+/** Name of the field of a record that says when the callee wants to be called back. */
+export const wishField = "call_back_at";
+
 /** Why a wish to be called back is not granted. */
 export const callBackRefusals = [
   "past",

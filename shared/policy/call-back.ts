@@ -1,7 +1,7 @@
 import type { CallRequest } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { contradicted, hasEnded } from "../calls/record-result.ts";
-import { callBackLateMs, type CallBackRefusal } from "../calls/tries.ts";
+import { callBackLateMs, type CallBackRefusal, wishField } from "../calls/tries.ts";
 import { findCallBacks } from "../dial-plan/dial-plan.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
 import { findFirstTime, type TryInputs } from "./next-try.ts";
@@ -33,6 +33,8 @@ export function decideCallBack(
   const { tries, result, claimedAt, agentId, acceptedAt, optedOut, history } = row;
   const rule = findCallBacks(agentId, table.plan);
   if (rule === undefined || tries?.callBacks === undefined) return undefined;
+  // A record may repeat the context: what the client has written there, its callee has not wished.
+  if (wished !== undefined && request?.context?.[wishField] === wished) return undefined;
   if (optedOut) return { reason: "opted_out" };
   const { most, made, until } = tries.callBacks;
   if (made >= Math.min(most, rule.most)) return { reason: "too_many" };

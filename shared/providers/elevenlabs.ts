@@ -20,6 +20,7 @@
  * the rows of the list do not repeat the id, so a filter that was ignored would look like a match. A
  * conversation with `status: failed` may never have become a call: `metadata.error` says so.
  */
+import { wishField } from "../calls/tries.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
@@ -34,7 +35,6 @@ import {
   type RecordType,
   resultOf,
   createWords,
-  wishField,
 } from "./provider-records.ts";
 import type { FoundCall, NotPlaced, ReadResult } from "./provider.ts";
 

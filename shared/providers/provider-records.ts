@@ -1,3 +1,4 @@
+import { wishField } from "../calls/tries.ts";
 import type { ResultStatus } from "../calls/call-result.ts";
 import * as z from "../lib/zod.ts";
 import type { PlacedCall, ReadResult } from "./provider.ts";
@@ -130,9 +131,6 @@ export interface RecordType<Row> {
   /** Returns what the provider has found out about an ended call, as far as it has: any of them may have a wish. */
   analysesOf?(row: Row): readonly unknown[];
 }
-
-/** Name of the field of an analysis that says when the callee wants to be called back. */
-export const wishField = "call_back_at";
 
 /** Adds what the analyses of an ended call say of a wish. Empty texts and null say that there is none. */
 export function withTold(result: ReadResult, analyses: readonly unknown[]): ReadResult {

@@ -18,6 +18,7 @@
  * rows repeat the metadata, so an ignored filter does no harm. A call that an error ended before anybody joined may
  * have failed before the phone rang: it stays unknown, and a person decides.
  */
+import { wishField } from "../calls/tries.ts";
 import type { Send } from "../lib/http-client.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
@@ -30,7 +31,6 @@ import {
   type RecordType,
   resultOf,
   createWords,
-  wishField,
   withTold,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, PlacedCall, ReadResult } from "./provider.ts";

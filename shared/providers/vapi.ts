@@ -19,6 +19,7 @@
  * (https://docs.vapi.ai/api-reference/calls/get): only a call that ended for a reason of `notStarted` was not placed.
  * `name` holds the attempt, as the record of an earlier attempt proves nothing about this one.
  */
+import { wishField } from "../calls/tries.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText } from "./define-provider.ts";
@@ -30,7 +31,6 @@ import {
   optionalText,
   createRecordReader,
   type RecordType,
-  wishField,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall } from "./provider.ts";
 import {

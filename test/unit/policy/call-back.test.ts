@@ -72,6 +72,21 @@ function decide(wished: unknown, given: Given = {}) {
 }
 
 describe("a callee's wish to be called back", () => {
+  it("is none that the client's own context says, as a provider's record may repeat that", () => {
+    const wish = "2026-11-26T14:30:00-05:00";
+    const said = (call_back_at: string) => ({
+      row: {
+        request: {
+          phone_number: "+12025550123",
+          agent_id: "agent_sales",
+          context: { call_back_at },
+        },
+      },
+    });
+    expect(decide(wish, said(wish))).toBeUndefined();
+    expect(decide(wish, said("2026-11-27T14:30:00-05:00"))).toBe("2026-11-26T19:30:00");
+  });
+
   it.each([
     ["2026-11-26T14:30:00-05:00", "2026-11-26T19:30:00"],
     ["2026-11-26T19:30:00Z", "2026-11-26T19:30:00"],
