@@ -121,7 +121,7 @@ it.each([
   ["dialer", 30],
   ["API", 30],
 ] as const)(
-  "has the types of the part %s checked, its modules loaded and its unit tests run, with its own packages alone",
+  "stands alone: types, modules and unit tests of the part %s, with its own packages",
   async (name, testsMin) => {
     const folder = await mkdtemp(join(tmpdir(), "outbound-calls-part-"));
     try {
