@@ -14,7 +14,7 @@ export interface ResolvedRoute {
   account: ResolvedAccount;
   /** Names of the breakers that the calls must pass: of their account, their backlog and their checks. */
   breakers: readonly string[];
-  /** Those of them that a request probes: a check is probed by its question. */
+  /** Names of the breakers that the dial request itself probes. A check's breaker is probed by the check's question. */
   probed: readonly string[];
   /** Names of the pauses that may keep the calls waiting. */
   pauses: readonly DocumentKey<"pause">[];

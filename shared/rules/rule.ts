@@ -78,7 +78,7 @@ export interface ReadFacts {
 export interface RoomFacts extends ReadFacts {
   /** Calls of the account that were dispatched or are being dialed. */
   inFlight: number;
-  /** Those of them that wait for a dialer still, so that no document counts them. */
+  /** Calls in flight that no dialer has taken yet, so that no document counts them. */
   sent: number;
   /** Counts the calls in flight that are none of these. */
   countOthers(calls: ReadonlySet<string>): number;

@@ -5,7 +5,7 @@ import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
-import { pollNow } from "./poll-results.ts";
+import { pollNow } from "./poll-call.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { followSigned } from "./signed-callback.ts";
 
