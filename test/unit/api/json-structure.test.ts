@@ -8,6 +8,7 @@ import {
 } from "#functions/api/http/json-structure.ts";
 import { endpoints } from "#functions/api/calls/endpoints.ts";
 import { inSlowTier, perTier } from "#test/support/per-tier.ts";
+import { objectOf, rightCall } from "#test/support/arbitrary-calls.ts";
 import { anyCharacter } from "#test/support/any-character.ts";
 
 const structure: JsonStructure = {
@@ -115,7 +116,7 @@ describe("the structure of a large body", () => {
     fc.assert(
       fc.property(chunks, fc.nat({ max: 63 }), (parts, before) => {
         const text = parts.join("");
-        const times = Math.ceil(200_000 / text.length);
+        const times = Math.ceil(2_000_000 / text.length);
         const outside = text.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
         const brackets = outside.replaceAll(/[^[{]/g, "").length / text.length;
         fc.pre(brackets > 2 / 25);
@@ -140,6 +141,11 @@ describe("the structure of a large body", () => {
       "a,b,c,d,".repeat(50),
       JSON.stringify(Array.from({ length: 60 }, (_, n) => `v${n}`)),
       JSON.stringify(Array.from({ length: 30 }, (_, n) => ({ id: n, of: [n] }))),
+      JSON.stringify(Array.from({ length: 30 }, (_, n) => [n, n / 8])),
+      "[".repeat(330),
+      ",1".repeat(100),
+      "}]".repeat(500),
+      "\\\\".repeat(80) + "[1],".repeat(80),
     ];
     for (const note of notes) {
       const call = { phone_number: "+12025550123", agent_id: "agent_sales", context: { note } };
@@ -168,12 +174,49 @@ describe("the structure of a large body", () => {
     inSlowTier,
     (text) => {
       const body = filledWith(text);
-      expect(judgeStructure(body, ofBatch)).toBeUndefined();
+      expect(judgeStructure(body, { levels: ofBatch.levels })).toBeUndefined();
       for (let n = 0; n < 5; n++) {
         expect(findExcess(body, ofBatch)).toBe("must have fewer brackets and commas for its size");
       }
     },
   );
+
+  it("is refused where its beginning is denser than any call, before the rest is read", () => {
+    for (const text of [
+      `{${numbered(199, '":[]')}},`,
+      `{${numbered(100, `":[${"0,".repeat(100)}0]`)}},`,
+    ]) {
+      const dense = `[${text.repeat(80_000 / text.length)}`;
+      for (const rest of [
+        `{"a":"${"x".repeat(300_000)}"}]`,
+        "\n".repeat(300_000),
+        ":".repeat(300_000),
+      ]) {
+        const body = bytesOf(dense + rest);
+        expect(judgeStructure(body, ofBatch)).toBe(
+          "must have fewer brackets and commas for its size",
+        );
+        expect(judgeStructure(body, { levels: ofBatch.levels })).toBeUndefined();
+      }
+    }
+  });
+
+  it("is that of any right batch", () => {
+    const shortest = fc.constantFrom("", ',"context":{}', ',"context":{"":""}');
+    const call = fc.oneof(
+      rightCall.map((members) => objectOf(members)),
+      shortest.map((rest) => `{"phone_number":"+1201555","agent_id":"a"${rest}}`),
+    );
+    fc.assert(
+      fc.property(fc.array(call, { minLength: 1, maxLength: 20 }), (calls) => {
+        const text = calls.join(",");
+        const times = Math.min(300_000 / text.length, 9_000 / calls.length);
+        const body = bytesOf(`[${`${text},`.repeat(times)}${text}]`);
+        expect(judgeStructure(body, ofBatch)).toBeUndefined();
+      }),
+      { numRuns: perTier({ quick: 20, slow: 300 }) },
+    );
+  });
 
   it("lets a right batch pass whatever its texts hold, and however often it names its contexts", () => {
     const number = '"phone_number":"+1201555","agent_id":"a"';
