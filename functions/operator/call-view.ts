@@ -3,14 +3,8 @@ import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { Tries } from "#shared/calls/tries.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
-import {
-  toResultView,
-  resultViewSchema,
-  splitView,
-  toSplitView,
-  callBackView,
-  toCallBackView,
-} from "#shared/calls/views.ts";
+import { toResultView, toSplitView, toCallBackView } from "#shared/calls/views.ts";
+import { resultViewSchema, splitView, callBackView } from "#shared/calls/view-schemas.ts";
 import * as z from "#shared/lib/zod.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";

@@ -2,7 +2,7 @@
 import type { CallEventType } from "#shared/calls/call-event.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { toCallId } from "#shared/calls/ids.ts";
-import type { ResultView } from "#shared/calls/views.ts";
+import type { ResultView } from "#shared/calls/view-schemas.ts";
 
 export const requestIdExample = "01KAJ6Y5G0QZ3N4T7V8W9XABCD";
 

@@ -160,7 +160,7 @@ export function dialingHashes(): string[] {
 
 /**
  * Returns the hash keys of a backlog in the index `due`. The keys of other backlogs are JSON or begin with
- * `results:`, so none equals a partition of `watch` or of the calls under way.
+ * `results:` or `analyses:`, so none equals a partition of `watch` or of the calls under way.
  */
 export function dueHashesOf(backlog: string): string[] {
   return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];

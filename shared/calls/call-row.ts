@@ -49,6 +49,11 @@ export function resultsBacklogOf({ account }: { account: string }): string {
   return `results:${isTestClient(account) ? testAccounts : account}`;
 }
 
+/** Names the backlog of an account's ended calls whose records are read for the provider's analysis. */
+export function analysesBacklogOf(account: { account: string }): string {
+  return resultsBacklogOf(account).replace("results", "analyses");
+}
+
 /** A check's permission to dial a call. */
 export interface PassedCheck {
   /** The check's name in the dial plan. */
@@ -84,8 +89,8 @@ export interface CallRow {
   /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
   /**
-   * WAITING: the backlog of its client, agent and level. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: that of
-   * its account while its result is asked for. Others: null.
+   * WAITING: the backlog of its client, agent and level. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: one of
+   * its account's while its result, then its analysis, is asked for. Others: null.
    */
   backlog: string | null;
   /**

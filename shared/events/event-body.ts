@@ -8,7 +8,7 @@ import {
   testView,
   splitView,
   callBackView,
-} from "../calls/views.ts";
+} from "../calls/view-schemas.ts";
 
 /**
  * Schemas of events' bodies, from which the OpenAPI document is made. `bodyOf` and `finishedEventOf` make the bodies.

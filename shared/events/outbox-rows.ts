@@ -21,13 +21,13 @@ import {
   withClientReceiverDelivery,
 } from "./client-receiver-events.ts";
 import {
-  type ResultView,
   toHeadersView,
   toResultView,
   toTestView,
   toSplitView,
   toCallBackView,
 } from "../calls/views.ts";
+import type { ResultView } from "../calls/view-schemas.ts";
 import type { Write } from "../calls/transitions.ts";
 import { dayMs } from "../lib/units.ts";
 

@@ -21,6 +21,8 @@ export const eventMessageSchema = z.discriminatedUnion("kind", [
     /** Name of the account in the dial plan's `providers`. */
     account: z.string(),
     sentAt: z.number(),
+    /** True if ended calls of the account await their analyses. */
+    analyses: z.optional(z.literal(true)),
     /** Name of the account (`accountNameOf`) whose live calls are all polled, as it has as many as it may have. */
     live: z.optional(z.string()),
     again,

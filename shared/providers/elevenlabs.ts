@@ -28,6 +28,7 @@ import { callIdIn, exception, outcomeOfText, sipWordIn } from "./elevenlabs-answ
 import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
+  fieldIn,
   type ListType,
   optionalNumber,
   optionalText,
@@ -203,16 +204,7 @@ const words = /* @__PURE__ */ createWords(
 const reportSchema = () =>
   z.extend(conversationSchema(), {
     status: z.string(),
-    analysis: z.catch(
-      z.nullish(
-        z.object({
-          data_collection_results: z.nullish(
-            z.record(z.string(), z.object({ value: z.optional(z.unknown()) })),
-          ),
-        }),
-      ),
-      null,
-    ),
+    analysis: z.optional(z.unknown()),
   });
 
 /** A conversation shows that a machine answered only if its agent has the tool that detects voicemail. */
@@ -273,7 +265,8 @@ const record: RecordType<z.infer<ReturnType<typeof reportSchema>>> = {
   },
   resultOf: resultOfConversation,
   /** https://elevenlabs.io/docs/eleven-agents/workflows/post-call-webhooks: the data is that of the record. */
-  analysesOf: ({ analysis }) => [
-    analysis && { [wishField]: analysis.data_collection_results?.[wishField]?.value },
-  ],
+  analysesOf({ analysis }) {
+    const collected = fieldIn(analysis, "data_collection_results");
+    return [analysis && { [wishField]: fieldIn(fieldIn(collected, wishField), "value") }];
+  },
 };

@@ -132,12 +132,17 @@ export interface RecordType<Row> {
   analysesOf?(row: Row): readonly unknown[];
 }
 
+/** Returns a field of an analysis. Undefined: there is none. */
+export function fieldIn(analysis: unknown, name: string): unknown {
+  return Reflect.get(Object(analysis), name);
+}
+
 /** Adds what the analyses of an ended call say of a wish. Empty texts and null say that there is none. */
 export function withTold(result: ReadResult, analyses: readonly unknown[]): ReadResult {
   if (result.status === "live") return result;
   const made = analyses.filter((one) => one !== undefined && one !== null);
   const wished: unknown = made
-    .map((one) => Reflect.get(Object(one), wishField))
+    .map((one) => fieldIn(one, wishField))
     .find((one) => one !== undefined && one !== null && one !== "");
   const told = { ...(wished === undefined ? {} : { wished }), isAnalyzed: made.length > 0 };
   return { ...result, told };

@@ -26,6 +26,7 @@ import { defineProvider, defineRoute, idText } from "./define-provider.ts";
 import { AnswerTooLong, ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createListReader,
+  fieldIn,
   optionalNumber,
   type ListType,
   optionalText,
@@ -182,21 +183,8 @@ const callSchema = () =>
     /** In dollars. */
     cost: optionalNumber(),
     subscriptionLimits: z.optional(z.unknown()),
-    analysis: z.catch(z.nullish(z.object({ structuredData: z.optional(z.unknown()) })), null),
-    artifact: z.catch(
-      z.nullish(
-        z.object({
-          /** By their ids. */
-          structuredOutputs: z.nullish(
-            z.record(
-              z.string(),
-              z.object({ name: optionalText(), result: z.optional(z.unknown()) }),
-            ),
-          ),
-        }),
-      ),
-      null,
-    ),
+    analysis: z.optional(z.unknown()),
+    artifact: z.optional(z.unknown()),
   });
 type VapiCall = z.infer<ReturnType<typeof callSchema>>;
 
@@ -254,10 +242,11 @@ const record: RecordType<VapiCall> = {
    * (https://docs.vapi.ai/assistants/call-analysis, https://docs.vapi.ai/assistants/structured-outputs-quickstart).
    */
   analysesOf({ analysis, artifact }) {
-    const outputs = Object.values(artifact?.structuredOutputs ?? {});
-    return [
-      analysis?.structuredData,
-      ...outputs.map(({ name, result }) => (name === wishField ? { [wishField]: result } : result)),
-    ];
+    const outputs: unknown[] = Object.values(Object(fieldIn(artifact, "structuredOutputs")));
+    const results = outputs.map((output) => {
+      const result = fieldIn(output, "result");
+      return fieldIn(output, "name") === wishField ? { [wishField]: result } : result;
+    });
+    return [fieldIn(analysis, "structuredData"), ...results];
   },
 };

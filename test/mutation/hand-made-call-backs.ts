@@ -3,7 +3,11 @@ import { toMutants } from "./mutant.ts";
 
 /** Mutants of call-backs: somebody who is called twice for one wish, at another time, or for none. */
 export const callBackMutants = toMutants(
-  ["test/unit/dialer/call-backs.test.ts", "test/unit/policy/call-back.test.ts"],
+  [
+    "test/unit/dialer/call-backs.test.ts",
+    "test/unit/dialer/awaited-analyses.test.ts",
+    "test/unit/policy/call-back.test.ts",
+  ],
   [
     ["a call-back is made at the wished time", "withWish.decision", becomes("{ at: at + 1_000 }")],
     [
@@ -26,5 +30,8 @@ export const callBackMutants = toMutants(
     ],
     ["a request does not wait for a promise", "isCallBackNext", returns("false")],
     ["a number is kept for an hour at most", "call-backs:analysisMsMax", becomes("Infinity")],
+    ["analyses delay no results", "analysesBacklogOf", returns("resultsBacklogOf(account)")],
+    ["a late analysis is left out", "isAnalysisLate", returns("false")],
+    ["accounts that the plan has lost are remembered", "sendPolls.known", becomes("[]")],
   ],
 );

@@ -399,6 +399,7 @@ export function createDocuments(
           roundBeganAt: ago(1),
           watchAfter: null,
           receivers: ["crm"],
+          accounts: ["vapi"],
           orphanedAt: ago(30),
         },
         ...never,

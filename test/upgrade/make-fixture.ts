@@ -149,7 +149,7 @@ async function sendMessages(
     receivedAt: storedAt,
   };
   const event: EventMessage[] = [
-    { kind: "poll", account: "vapi", sentAt: storedAt },
+    { kind: "poll", account: "vapi", sentAt: storedAt, analyses: true },
     { kind: "poll", account: "vapi", sentAt: storedAt, live: accountNameOf(routeOf("agent_desk")) },
     {
       kind: "deliver",

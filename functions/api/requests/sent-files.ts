@@ -1,6 +1,7 @@
 import { campaignPattern } from "#shared/calls/campaign-name.ts";
 import { realClientOf } from "#shared/calls/ids.ts";
-import { testView, toTestView } from "#shared/calls/views.ts";
+import { toTestView } from "#shared/calls/views.ts";
+import { testView } from "#shared/calls/view-schemas.ts";
 import type { Context } from "hono";
 import * as z from "#shared/lib/zod.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";

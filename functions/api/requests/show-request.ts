@@ -1,15 +1,12 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
+import { toHeadersView, toResultView, toTestView, toCallBackView } from "#shared/calls/views.ts";
 import {
   countsViewSchema,
   headersView,
   resultViewSchema,
-  toHeadersView,
-  toResultView,
   testView,
-  toTestView,
   callBackView,
-  toCallBackView,
-} from "#shared/calls/views.ts";
+} from "#shared/calls/view-schemas.ts";
 import { isCallBackNext } from "#shared/calls/chain.ts";
 import { toCallId, indexOf, readCallId, requestIdOf } from "#shared/calls/ids.ts";
 import { states } from "#shared/calls/states.ts";

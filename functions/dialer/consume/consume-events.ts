@@ -253,10 +253,11 @@ async function follow(
 
 /** Polls an account, once in a delivery. */
 async function followPoll(
-  { account, sentAt, live }: Extract<EventMessage, { kind: "poll" }>,
+  poll: Extract<EventMessage, { kind: "poll" }>,
   { known, deadline }: { known: AccountProgress; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
+  const { sentAt, live } = poll;
   if (live !== undefined) {
     // The dispatcher has sent another one.
     if (deps.clock.now() - sentAt <= pollLiveMs) await pollLive(live, deps, deadline);
@@ -266,7 +267,7 @@ async function followPoll(
   const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
   if (isOld || known.isPolled) return "ack";
   known.isPolled = true;
-  return (await pollAccount(account, deps, deadline)) ? "ack" : { retryAfterSeconds: 1 };
+  return (await pollAccount(poll, deps, deadline)) ? "ack" : { retryAfterSeconds: 1 };
 }
 
 /** Retries a message, unless a sweep will do its work. */

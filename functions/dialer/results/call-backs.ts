@@ -16,9 +16,12 @@ import { wakeForRows } from "../record/wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /** Time after a call's end was read at which its record is last read for its analysis. */
-const analysisMsMax = 55 * minuteMs;
-/** Time after which its number is erased, though nobody could read the record in time. */
-const keptMsMax = 60 * minuteMs;
+const analysisMsMax = 45 * minuteMs;
+/**
+ * Maximum delay of such a reading. One that is later is left out: so the last one is over within an hour, and a client with
+ * many such calls delays another's by this at most.
+ */
+const lateMsMax = 15 * minuteMs;
 /** Maximum tries of a wish's writes if others come first. */
 const triesMax = 4;
 
@@ -59,13 +62,13 @@ export function findAnalysisPoll(
   const endedAt = result.readAt ?? updatedAt;
   if (at >= endedAt + analysisMsMax) return undefined;
   let waitMs = minuteMs;
-  while (endedAt + waitMs <= at) waitMs = 2 * waitMs + minuteMs; // after 1, 3, 7, 15, 31 and 55 minutes
+  while (endedAt + waitMs <= at) waitMs = 2 * waitMs + minuteMs; // after 1, 3, 7, 15, 31 and 45 minutes
   return endedAt + Math.min(waitMs, analysisMsMax);
 }
 
-/** True if a call's number was kept long enough for an analysis that could not be read: its record is not read again. */
+/** True if the reading of an ended call's record for its analysis is so late that it is left out. */
 export function isAnalysisLate(row: CallRow, at: number): boolean {
-  return awaitsAnalysis(row) && at >= (row.result?.readAt ?? row.updatedAt) + keptMsMax;
+  return awaitsAnalysis(row) && at >= (row.dueAt ?? at) + lateMsMax;
 }
 
 /** Completes the write of a record that was read after the call's end, for its analysis or upon a callback. */

@@ -1,4 +1,4 @@
-import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import { analysesBacklogOf, type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
 import { hasEnded, isSuperseded } from "#shared/calls/record-result.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
@@ -50,10 +50,12 @@ export function completeResult(
   if (row.request === null) return row;
   const { table, schedule } = deps.settings;
   const next = row.next ?? planNextTry(row, { table, schedule, now: at });
-  const backlog = row.route && resultsBacklogOf(row.route);
-  if (next !== undefined && backlog !== null) return { ...row, next, backlog, dueAt: at };
+  const { route } = row;
+  if (next !== undefined && route !== null)
+    return { ...row, next, backlog: resultsBacklogOf(route), dueAt: at };
   const pollAt = findAnalysisPoll(row, told, at);
-  return pollAt === undefined ? { ...row, request: null } : { ...row, backlog, dueAt: pollAt };
+  if (pollAt === undefined || route === null) return { ...row, request: null };
+  return { ...row, backlog: analysesBacklogOf(route), dueAt: pollAt };
 }
 
 /**

@@ -79,7 +79,7 @@ async function listCallee(
 }
 
 /** Divides a record into its result and what is not stored of it. */
-export function foundIn(read: ReadResult | undefined) {
+function foundIn(read: ReadResult | undefined) {
   if (read?.told === undefined) return { result: read };
   const { told, ...result } = read;
   return { result, told };

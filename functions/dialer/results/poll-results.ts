@@ -1,4 +1,4 @@
-import { resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
+import { analysesBacklogOf, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
 import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
 import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
@@ -10,10 +10,11 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 import { isAnalysisLate } from "./call-backs.ts";
 import { continueChains } from "./next-tries.ts";
-import { foundIn, isEnd, pollOne } from "./poll-call.ts";
+import { findPlannedAccounts } from "./send-polls.ts";
+import { isEnd, pollOne } from "./poll-call.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
-import { minuteMs } from "#shared/lib/units.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
 /** Maximum calls of an account that are polled at once. */
@@ -32,29 +33,10 @@ const failuresMax = 3;
 const afterPollsMs = 30_000;
 /** Statements that are left when polling ends: each of a delivery's ten accounts writes a last result. */
 const reservedStatements = 100;
+/** Age of a call from which its result is `unknown` if the plan has lost its account. */
+const goneMs = 4 * hourMs;
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = minuteMs;
-
-/**
- * Sends a message for each account with placed calls whose results are due, and one for all accounts of test calls. Accounts that are no longer in the plan
- * are not polled, as their secrets may be gone.
- */
-export async function sendPolls(
-  deps: Pick<DialerDeps, "ledger" | "eventsQueue" | "clock" | "settings">,
-): Promise<void> {
-  const { ledger, eventsQueue, clock, settings } = deps;
-  const { results, agents, providers } = settings.plan;
-  const routed = Object.values(agents).map(({ account }) => account);
-  const planned = results === undefined ? [] : [...Object.keys(providers), ...routed];
-  const accounts = [...new Set([...planned, testAccounts])];
-  const sentAt = clock.now();
-  const backlogs = accounts.map((account) => ({ key: resultsBacklogOf({ account }) }));
-  const due = await ledger.due({ backlogs, until: sentAt, each: 1 });
-  const polls = accounts.flatMap((account, index) =>
-    due[index]?.length === 1 ? [{ message: { kind: "poll", account, sentAt } as const }] : [],
-  );
-  if (polls.length > 0) await eventsQueue.sendMany(polls);
-}
 
 /** Limits of one round of polls. */
 interface Polling {
@@ -66,29 +48,32 @@ interface Polling {
 
 /**
  * Polls an account for the due results of its placed calls, at most `pollsPerSecond`: by lists if many are due and
- * the provider has a list, and call by call for the rest. Calls not polled before the next sweep stay due.
+ * the provider has a list, and call by call for the rest, with analyses of ended calls by turns. Calls not polled before the
+ * next sweep stay due. If the plan has lost the account, or asks for no results, no record is read, as secrets may be gone:
+ * analyses are not waited for, and results become `unknown`, but only hours later, as the plan may be one before a deployment.
  *
- * @param account name of the account in the dial plan
+ * @param poll.account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
  * @returns false if the invocation has too few statements left to go on. Another one has them
  * @throws ProviderUnreachableError if the account does not answer. It is polled again after the next sweep
  * @throws if the ledger cannot be read or written. The message is then retried
  */
 export async function pollAccount(
-  account: string,
+  { account, analyses }: { account: string; analyses?: true | undefined },
   deps: DialerDeps,
   deadline: number,
 ): Promise<boolean> {
   const { ledger, clock, sweepSeconds, settings } = deps;
-  // A plan without results has no time for polling, and each result would be `unknown` at once.
-  if (settings.plan.results === undefined && account !== testAccounts) return true;
+  const isPolled = [...findPlannedAccounts(settings.plan), testAccounts].includes(account);
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsBacklogOf({ account }) }];
+  if (analyses === true) backlogs.push({ key: analysesBacklogOf({ account }) });
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
-    const [slots = []] = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const lanes = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const slots = lanes.flat();
     const { rows } = await ledger.read(slots.map(({ id }) => id));
     const byId = new Map(rows.map((row) => [row.id, row]));
     const placed = slots.flatMap(({ id }) => openRowOf(byId.get(id)));
@@ -96,27 +81,36 @@ export async function pollAccount(
     await own.apart(placed, async (some) => {
       open.push(...(await continueChains(some, deps)));
     });
+    const isLate = (row: OpenRow) => isAnalysisLate(row, begunAt);
     const isRead = (row: OpenRow) =>
-      settings.providerOf(row.route).readResult !== undefined && !isAnalysisLate(row, begunAt);
-    // A provider without records reports by signed callback, or has not reported in time. A late analysis is given up without
-    // a request, as its provider may be down or have too many to answer.
-    const unread = open.filter((row) => !isRead(row));
-    await own.apart(unread, async (some) => {
-      const found = some.map((row) => ({ row, result: undefined }));
-      await writeResults(found, begunAt, deps);
-    });
-    const left = await pollLists(open.filter(isRead), polling, deps);
-    // Other calls wait for results, and nobody for an analysis.
-    const isLast = (row: OpenRow) => Number(awaitsAnalysis(row));
-    await pollEach(
-      left.toSorted((one, other) => isLast(one) - isLast(other)),
-      polling,
-      deps,
+      isPolled && settings.providerOf(row.route).readResult !== undefined && !isLate(row);
+    // A provider without records reports by signed callback, or has not reported in time. A late reading is left out, as the
+    // provider may be down or have too many to answer.
+    const isGivenUp = (row: OpenRow) =>
+      isPolled || awaitsAnalysis(row) || begunAt >= row.claimedAt + goneMs;
+    await own.apart(
+      open.filter((row) => !isRead(row) && isGivenUp(row)),
+      async (some) => {
+        const found = some.map((row) => ({ row, result: undefined }));
+        await writeResults(found, begunAt, deps);
+      },
     );
     if (isSpent(deps)) return false;
-    if (slots.length < callsMax) break;
+    // More of them may be late, and numbers must go while the provider is down.
+    if (open.filter(isLate).length === callsMax) continue;
+    const left = await pollLists(open.filter(isRead), polling, deps);
+    await pollEach(inTurns(left), polling, deps);
+    if (isSpent(deps)) return false;
+    if (lanes.every(({ length }) => length < callsMax)) break;
   }
   return true;
+}
+
+/** Orders calls to be polled: by turns one that waits for its result, and one that waits for its analysis. */
+function inTurns(rows: readonly OpenRow[]): OpenRow[] {
+  const lanes = Map.groupBy(rows, awaitsAnalysis).values();
+  const turns = [...lanes].flatMap((lane) => lane.map((row, turn) => ({ row, turn })));
+  return turns.toSorted((one, other) => one.turn - other.turn).map(({ row }) => row);
 }
 
 function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolean {
@@ -186,15 +180,15 @@ async function pollLists(
       },
     );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    // Calls whose callee opted out are polled one by one: first their numbers are listed. So are ended calls whose analysis
-    // may have a wish, which not every list has.
+    // Calls whose callee opted out are polled one by one: first their numbers are listed.
     const isListed = (row: OpenRow) => {
       const result = resultIn(row);
-      if (result === undefined || result.optedOut === true) return false;
-      return row.tries?.callBacks === undefined || result.status === "live";
+      return result !== undefined && result.optedOut !== true && !awaitsAnalysis(row);
     };
     await failures.apart(left.filter(isListed), async (some) => {
-      const found = some.map((row) => ({ row, ...foundIn(resultIn(row)) }));
+      // Not every list has the analysis: it is read from the record, once others have their results.
+      const told = { isAnalyzed: false };
+      const found = some.map((row) => ({ row, result: resultIn(row), told }));
       await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
     });
     left = left.filter((row) => !isListed(row));

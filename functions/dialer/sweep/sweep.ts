@@ -1,7 +1,7 @@
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { sendPolls } from "../results/poll-results.ts";
+import { sendPolls } from "../results/send-polls.ts";
 import { sweepEvents } from "./sweep-events.ts";
 import { sweepClientReceiverEvents } from "./sweep-client-receiver-events.ts";
 import { warnOrphaned } from "./warn-orphaned.ts";
@@ -84,9 +84,10 @@ async function runPhases(
   if (isFull) deps.log("info", "sweep.completed", { ms: deps.clock.now() - last.roundBeganAt });
 
   // Results and events of dialed calls.
-  await run(() => sendPolls(deps), undefined);
+  const accounts = await run(() => sendPolls(last, deps), {});
   await run(() => sweepEvents(begin(parts.events), deps), undefined);
   await lease.reach({
+    ...accounts,
     clientReceiverEventsAfter: await run(
       () => sweepClientReceiverEvents(last, begin(parts.clientReceiverEvents), deps),
       last.clientReceiverEventsAfter,

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { analysesBacklogOf, type CallRow } from "#shared/calls/call-row.ts";
+import type { ReadResult } from "#shared/providers/provider.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import { aCallNow, type Bench, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { busy, completed, minuteMs, pollAfter, resultOf } from "#test/support/results-bench.ts";
+
+const vapi = { provider: "vapi", agent: "a", from: "f" };
+const rule = { within: "14d", most: 2 };
+const agents = { agent_sales: { ...vapi, callBacks: rule } };
+const pending: ReadResult = { ...completed, told: { isAnalyzed: false } };
+
+function createBench(plan: object = { agents, results: {} }) {
+  const bench = createDialerBench({ startAt: "2026-11-24T12:00:00Z", plan });
+  bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `ring_${id}` });
+  return bench;
+}
+
+/** Has a client's call dialed. */
+async function place(bench: Bench, client: string) {
+  const call = aCallNow(bench, { timezone: "UTC" }, { client });
+  await sendEach(bench, call);
+  await bench.deliver();
+  expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED" });
+  return call;
+}
+
+/** Has a call that ended wait for its analysis. */
+async function awaitOne(bench: Bench, client: string) {
+  const call = await place(bench, client);
+  bench.record = async () => pending;
+  await pollAfter(bench, 2);
+  const row = await rowOf(bench, call);
+  const backlog = analysesBacklogOf({ account: "vapi" });
+  expect(row).toMatchObject({ result: { status: "completed" }, request: {}, backlog });
+  return row;
+}
+
+/** Copies a row. */
+const copies = (row: CallRow, count: number): CallRow[] =>
+  Array.from({ length: count }, (_, n) => ({
+    ...row,
+    id: `${row.id.slice(0, -8)}${String(n).padStart(8, "0")}`,
+    version: `copy${n}`,
+  }));
+
+/** Calls of one client: more than a page of them, and more than can be read in an hour in the slow tier. */
+const many = perTier({ quick: 1_200, slow: 10_000 });
+
+describe("many calls that await an analysis", () => {
+  /** Has a client's calls of one time wait for their analyses. */
+  async function awaitMany(bench: Bench) {
+    const rows = copies(await awaitOne(bench, "crm"), many);
+    await put(bench, ...rows);
+    return rows;
+  }
+
+  it("delay no result of another client", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    const other = await place(bench, "shop");
+    const asked: string[] = [];
+    bench.record = async ({ id }) => {
+      asked.push(id);
+      return id === other.id ? busy : pending;
+    };
+    const counts = { due: 0, rowsRead: 0, written: 0 };
+    bench.breakLedger({
+      due: async (query) => {
+        if (query.of === undefined) counts.due += 1;
+        return bench.rows.due(query);
+      },
+      read: async (ids) => {
+        counts.rowsRead += ids.length;
+        return bench.rows.read(ids);
+      },
+      write: async (changes) => {
+        counts.written += changes.length;
+        return bench.rows.write(changes);
+      },
+    });
+    await pollAfter(bench, 2);
+    expect(await resultOf(bench, other)).toMatchObject({ status: "busy" });
+    // The first one of all, and as many as an account is asked in a sweep.
+    expect(asked.indexOf(other.id)).toBe(0);
+    expect(asked).toHaveLength(96);
+    // A sweep looks four times at backlogs; its poll reads a page of the analyses, and this one result.
+    expect(counts).toEqual({ due: 4, rowsRead: 501, written: 96 });
+  });
+
+  it("delay another client's wish by a quarter of an hour at most", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    const other = await awaitOne(bench, "shop");
+    const begunAt = bench.now();
+    const readAt: number[] = [];
+    bench.record = async ({ id }) => {
+      if (id === other.id) readAt.push(bench.now());
+      return { ...completed, told: { isAnalyzed: false } };
+    };
+    while (readAt.length === 0) await pollAfter(bench, 1);
+    expect(readAt[0]).toBeLessThan(begunAt + 17 * minuteMs);
+  });
+
+  it.each(["slow", "down"])(
+    "keep no number for longer than an hour while it is %s",
+    async (how) => {
+      const bench = createBench();
+      const rows = await awaitMany(bench);
+      const endedAt = bench.now();
+      if (how === "down") bench.record = async () => Promise.reject(new Error("down"));
+      while (bench.now() < endedAt + 60 * minuteMs) {
+        await pollAfter(bench, bench.now() < endedAt + 40 * minuteMs ? 4 : 1);
+      }
+      const read = await bench.rows.read(rows.map(({ id }) => id));
+      expect(read.rows.filter(({ request }) => request !== null)).toEqual([]);
+    },
+  );
+});
+
+describe("the number of an ended call", () => {
+  const others = { agent_desk: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
+
+  it.each([
+    ["its account", { agents: others, results: {} }],
+    ["what asks for results", { agents: { agent_sales: vapi } }],
+  ])("goes within an hour, also if the plan loses %s", async (_, plan) => {
+    const bench = createBench();
+    const row = await awaitOne(bench, "crm");
+    bench.record = async () => Promise.reject(new Error("nobody may ask"));
+    bench.changePlan(plan);
+    for (let minute = 0; minute < 60; minute++) await pollAfter(bench, 1);
+    expect(await rowOf(bench, row)).toMatchObject({ request: null, dueAt: null, backlog: null });
+    expect(bench.eventsOf("results.unreachable")).toEqual([]);
+  });
+
+  it("goes within hours, its result unknown, if the plan loses the account of a call that may be retried", async () => {
+    const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
+    const bench = createBench({ agents: { agent_sales: { ...vapi, retry } }, results: {} });
+    const call = await place(bench, "crm");
+    await pollAfter(bench, 1);
+    bench.changePlan({ agents: others, results: {} });
+    for (let hour = 0; hour < 5; hour++) await pollAfter(bench, 60);
+    expect(await rowOf(bench, call)).toMatchObject({
+      result: { status: "unknown" },
+      request: null,
+      dueAt: null,
+    });
+  });
+});
