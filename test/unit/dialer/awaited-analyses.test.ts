@@ -37,7 +37,7 @@ async function awaitOne(bench: Bench, client: string) {
   return row;
 }
 
-/** Copies a row. */
+/** Makes copies of a row. */
 const copies = (row: CallRow, count: number): CallRow[] =>
   Array.from({ length: count }, (_, n) => ({
     ...row,
