@@ -40,6 +40,8 @@ export interface Deployment {
   changes(): string[];
   /** Has a person's command cut off before or after the nth request that changes something. */
   cutOff(person: Person, number: number, moment: "before" | "after"): void;
+  /** Runs after each request that changes something. */
+  onChange(told: (() => void) | undefined): void;
   person(): Person;
   /** Has the account hold a whole service, as a first deployment leaves it. */
   stand(): Promise<void>;
@@ -77,6 +79,12 @@ export function useDeployment(): () => Deployment {
           const isIt = isChange(asked) && changes().length === begun + number && at === moment;
           if (isIt) person.kill();
           return isIt;
+        };
+      },
+      onChange(told) {
+        account.endpoint.cut = (asked, at) => {
+          if (isChange(asked) && at === "after") told?.();
+          return false;
         };
       },
       person: () => personOn(account, home),

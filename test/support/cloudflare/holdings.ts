@@ -59,11 +59,11 @@ export const fresh = (): string => `id-${String((count += 1))}`;
 /** Answers a request about a part of the account; undefined: about another part. */
 export type Answerer = (holdings: Holdings, request: ApiRequest) => ApiAnswer | undefined;
 
-/** Returns a copy of what an account holds. Of databases their tables are copied, and the names of their migrations. */
+/** Returns a copy of what an account holds. */
 export function copyOf({ queues, databases, buckets, scripts, isPaid, hasR2 }: Holdings): Holdings {
   const copied = [...databases].map(([name, { id, content }]): [string, Database] => [
     name,
-    { id, content: tablesOf(content) },
+    { id, content: copyOfDatabase(content) },
   ]);
   return {
     ...structuredClone({ queues, buckets, scripts, isPaid, hasR2 }),
@@ -71,15 +71,20 @@ export function copyOf({ queues, databases, buckets, scripts, isPaid, hasR2 }: H
   };
 }
 
-function tablesOf(content: DatabaseSync): DatabaseSync {
+function copyOfDatabase(content: DatabaseSync): DatabaseSync {
   const copy = new DatabaseSync(":memory:");
-  const tables = content
-    .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+  const made = content
+    .prepare(
+      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
+    )
     .all();
-  for (const { sql } of tables) copy.exec(String(sql));
-  const insert = copy.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
-  for (const { name } of content.prepare("SELECT name FROM d1_migrations").all()) {
-    insert.run(String(name));
+  for (const { type, name, sql } of made) {
+    copy.exec(String(sql));
+    if (type !== "table") continue;
+    for (const row of content.prepare(`SELECT * FROM "${name}"`).all()) {
+      const values = Object.values(row);
+      copy.prepare(`INSERT INTO "${name}" VALUES (${values.map(() => "?").join()})`).run(...values);
+    }
   }
   return copy;
 }

@@ -1,23 +1,50 @@
 import { describe, expect, it } from "vitest";
-import { expectWhole, useDeployment } from "#test/support/cloudflare/deployment.ts";
+import {
+  type Deployment,
+  expectWhole,
+  useDeployment,
+} from "#test/support/cloudflare/deployment.ts";
+import { copyOf, type Holdings } from "#test/support/cloudflare/holdings.ts";
 
 const deployment = useDeployment();
-/** Requests by which a first deployment changes the account, or some more: then it ends, and is repeated. */
-const changesMax = 36;
+/** Requests by which a first deployment changes the account, and that of them which sets the first secret. */
+const changesMax = 29;
+const firstSecret = 11;
+/** What the account holds after each of them, once a first deployment has run. */
+let stages: Promise<Holdings[]> | undefined;
+
+async function deployOnce({ account, onChange, person }: Deployment): Promise<Holdings[]> {
+  const all: Holdings[] = [];
+  onChange(() => void all.push(copyOf(account)));
+  await person().deploy({ lease: { seconds: 1, pauseMs: 100 } });
+  return all;
+}
 
 describe("npm run deploy:cloudflare, by the real wrangler,", () => {
   it.each(Array.from({ length: changesMax }, (_, index) => index + 1))(
     "goes on where it was cut off after change %i",
     async (number) => {
-      const { account, cutOff, person } = deployment();
-      const ada = person();
-      cutOff(ada, number, "after");
-      await ada.deploy({ lease: { seconds: 1, pauseMs: 100 } }).catch(() => undefined);
-      account.endpoint.cut = undefined;
+      stages ??= deployOnce(deployment());
+      const { account, onChange, person } = deployment();
+      const all = await stages;
+      expect(all).toHaveLength(changesMax);
+      onChange(undefined);
+      Object.assign(account, copyOf(all[number - 1] ?? account));
       await person().deploy({ lease: { seconds: 120, pauseMs: 100 } });
       expectWhole(deployment());
     },
   );
+
+  it("goes on where its process was killed while it held the lease for the secrets", async () => {
+    const { account, changes, cutOff, person } = deployment();
+    const ada = person();
+    cutOff(ada, firstSecret, "after");
+    await expect(ada.deploy({ lease: { seconds: 1, pauseMs: 100 } })).rejects.toThrow();
+    expect(changes().at(-1)).toMatch(/secrets/);
+    account.endpoint.cut = undefined;
+    await person().deploy({ lease: { seconds: 120, pauseMs: 100 } });
+    expectWhole(deployment());
+  });
 
   it.each(["/queues", "/d1", "/workers"])(
     "names the rights that the token needs, of which %s is missing",
