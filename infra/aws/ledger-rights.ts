@@ -64,10 +64,10 @@ export function allowApiLedger(
     names: ["GetItem", "BatchGetItem", "PutItem"],
     partitions: ["doc#idempotency-key#*", "doc#sent-file#*"],
   });
-  // The documents by which /readyz sees whether the dialer works.
+  // The documents by which /readyz sees whether the dialer works, or a restore has stopped it.
   allowItems(role, table, {
     names: ["BatchGetItem"],
-    partitions: ["doc#sweep", "doc#dispatcher#dispatcher"],
+    partitions: ["doc#sweep", "doc#dispatcher#dispatcher", "doc#restore#ledger"],
   });
   // Writes of clients are counted, and those that call nobody are gathered above a number.
   const counted = clientRights.some((right) => right === "cancel" || right === "opt_out")

@@ -20,7 +20,7 @@ export function describeForm(form: EventForm): void {
   if (form === "an HTTP API's named stage") {
     describe(`the API on ${name}`, () => {
       const api = useHttpApi(createApi);
-      describeOtherRequests(api);
+      describeOtherRequests(api, { hasOperator: true });
       describeIdempotency(api); // an answer is bound to its path
     });
   } else {

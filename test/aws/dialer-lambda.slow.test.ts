@@ -1,21 +1,32 @@
 import { listDocuments, readRow } from "#test/support/reads.ts";
 import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
-import type { Context, SQSRecord } from "aws-lambda";
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "#functions/dialer/lambda.ts";
 import { type AwsEngines, localRegion, startAwsEngines } from "#infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
+import { endMarginMs } from "#shared/lib/timing.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createSqsQueue } from "#shared/aws/sqs-queue.ts";
 import { aCall, toCallsMessage } from "../support/calls.ts";
 import { apiEnvironment } from "../support/environment.ts";
+import { judgeOf } from "../support/aws/rights.ts";
+import { useStacks } from "../support/aws-stacks.ts";
 import { startReceiver } from "../support/receiver.ts";
+import { rowIn, writeRows } from "../support/rows.ts";
+import { useRights } from "./use-rights.ts";
 
 const bucket = "outbound-calls";
+/** What the stack allows each of its functions. */
+const template = useStacks().templateOf({});
+const ofApi = judgeOf(template, "api");
+const ofDialer = judgeOf(template, "dialer");
+const ofDispatcher = judgeOf(template, "dispatcher");
+const { before, rights } = useRights(ofDialer);
 let engines: AwsEngines;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let queueUrl: string;
@@ -37,11 +48,15 @@ beforeAll(async () => {
     callingHours: { default: "always" },
     destinations: { allow: ["*"] },
   };
+  const { endpoint, dynamoEndpoint } = await before(engines);
   Object.assign(process.env, apiEnvironment, {
     ...engines.variables,
+    AWS_ENDPOINT_URL_SQS: endpoint,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
     DIAL_PLAN: JSON.stringify(plan),
-    QUEUE_URL: queueUrl,
-    EVENTS_QUEUE_URL: eventsQueueUrl,
+    QUEUE_URL: queueUrl.replace(engines.endpoint, endpoint),
+    EVENTS_QUEUE_URL: eventsQueueUrl.replace(engines.endpoint, endpoint),
     BUCKET: bucket,
     TABLE: "ledger",
   });
@@ -76,6 +91,14 @@ const receive = async (QueueUrl = queueUrl): Promise<SQSRecord[]> => {
 };
 const send = (message: Message) =>
   createSqsQueue({ ...engines, s3: async () => engines.s3, queueUrl, bucket }).send(message);
+/** Has the API keep dead letters. */
+async function keep(dead: SQSEvent): Promise<SQSBatchResponse> {
+  const { handler: api } = await import("#functions/api/lambda.ts");
+  rights().judgeBy(ofApi);
+  const answer = await api(dead);
+  rights().judgeBy(ofDialer);
+  return answer;
+}
 
 describe("the dialer's Lambda function", () => {
   it("dials what it can, reports the rest by id, and hides it for the retry delay", async () => {
@@ -127,8 +150,7 @@ describe("the dialer's Lambda function", () => {
         eventSourceARN: "arn:aws:sqs:us-east-1:000000000000:calls-dead",
       }));
     expect(dead).toHaveLength(2);
-    const { handler: api } = await import("#functions/api/lambda.ts");
-    expect(await api({ Records: dead })).toEqual({ batchItemFailures: [] });
+    expect(await keep({ Records: dead })).toEqual({ batchItemFailures: [] });
     const names = async () => (await letters.list({ limit: 10 })).letters.map(({ name }) => name);
     expect(await names()).toEqual(dead.map(({ messageId }) => `calls-${messageId}`).toSorted());
 
@@ -163,8 +185,7 @@ describe("the dialer's Lambda function", () => {
     await new Promise((next) => setTimeout(next, 1500));
     expect((await receive(eventsQueueUrl)).map(({ body }) => body)).not.toContain(bodies[1]);
     // It may be a signed callback, so that it is kept.
-    const { handler: api } = await import("#functions/api/lambda.ts");
-    expect(await api(from("events-dead"))).toEqual({ batchItemFailures: [] });
+    expect(await keep(from("events-dead"))).toEqual({ batchItemFailures: [] });
     const letters = createS3DeadLetters(async () => engines.s3, bucket);
     expect((await letters.read(`events-${odd?.messageId}`))?.body).toBe('{"kind":"odd"}');
   });
@@ -180,5 +201,22 @@ describe("the dialer's Lambda function", () => {
     expect(current?.value.leaseUntil).toBe(0);
     expect(current?.value.fullRoundAt).toBeGreaterThanOrEqual(before);
     expect(await handler({ scheduled: "upkeep" }, context)).toBeUndefined();
+  });
+
+  it("dispatches what is due as the dispatcher, which may delete nothing", async () => {
+    const documents = createDynamoDocuments(engines.dynamo, "ledger", {
+      now: Date.now,
+      freshVersion: randomVersion,
+    });
+    const call = aCall({ acceptedAt: Date.now() });
+    await writeRows([rowIn("WAITING", call, { dueAt: Date.now() })], ledger, documents);
+    rights().judgeBy(ofDispatcher);
+    // One tick, as nothing dials what it has dispatched.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as above
+    const short = { getRemainingTimeInMillis: () => endMarginMs } as Context;
+    await handler({ scheduled: "dispatch" }, short);
+    expect((await receive()).map(({ body }) => body)).toContainEqual(
+      expect.stringContaining('"dispatch"'),
+    );
   });
 });

@@ -124,11 +124,26 @@ function payload2(
   };
 }
 
+/** What the function asks in the place of the engines. */
+interface Before {
+  endpoint: string;
+  dynamoEndpoint: string;
+}
+
+interface Options {
+  /** Starts what the function asks in the place of the engines. */
+  before?: (engines: AwsEngines) => Promise<Before>;
+  /** The function's own variables. */
+  environment?: Record<string, string>;
+  /** Runs before each request, with its path. */
+  onRequest?: (path: string) => void;
+}
+
 /** Starts the engines and the API's Lambda function before the tests of a file, and stops them after the tests. */
-export function useLambda() {
+export function useLambda(options: Options = {}) {
   let running: Awaited<ReturnType<typeof startLambda>> | undefined;
   beforeAll(async () => {
-    running = await startLambda();
+    running = await startLambda(options);
   });
   afterAll(() => running?.engines.stop());
   const started = () => {
@@ -154,6 +169,7 @@ export function useLambda() {
         freshVersion: () => randomVersion(),
       }),
     async request(path: string, init?: RequestInit) {
+      options.onRequest?.(path);
       const event = events[form](await partsOf(path, init));
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the event has the fields that AWS documents
       const answer = await started().handler(event as LambdaEvent);
@@ -169,16 +185,21 @@ export function useLambda() {
   });
 }
 
-async function startLambda() {
+async function startLambda({ before, environment = apiEnvironment }: Options) {
   const engines = await startAwsEngines();
   await engines.createBucket(bucket);
   await engines.createTable("ledger");
   const queueUrl = await engines.createQueue("calls");
   const eventsQueueUrl = await engines.createQueue("calls-events");
-  Object.assign(process.env, apiEnvironment, {
+  const { endpoint, dynamoEndpoint } = (await before?.(engines)) ?? engines;
+  const asked = (url: string) => url.replace(engines.endpoint, endpoint);
+  Object.assign(process.env, environment, {
     ...engines.variables,
-    QUEUE_URL: queueUrl,
-    EVENTS_QUEUE_URL: eventsQueueUrl,
+    AWS_ENDPOINT_URL_SQS: endpoint,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamoEndpoint,
+    QUEUE_URL: asked(queueUrl),
+    EVENTS_QUEUE_URL: asked(eventsQueueUrl),
     BUCKET: bucket,
     TABLE: "ledger",
   });

@@ -189,7 +189,9 @@ describe("the rights that the AWS stack gives", () => {
     expect(api).toHaveLength(1);
     expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#idempotency-key#*","doc#sent-file#*"]');
     // By these /readyz sees whether the dialer works.
-    expect(api[0]).toContain('"dynamodb:LeadingKeys":["doc#sweep","doc#dispatcher#dispatcher"]');
+    expect(api[0]).toContain(
+      '"dynamodb:LeadingKeys":["doc#sweep","doc#dispatcher#dispatcher","doc#restore#ledger"]',
+    );
     expect(api[0]).not.toContain("ProviderSecrets");
     expect(api[0]).not.toMatch(/DeleteItem|Query|DeleteObject|ListBucket/);
     expect(updatedIn(template)).toEqual(["doc#write-counts#*"]);

@@ -7,14 +7,22 @@ import { describeOtherRequests } from "./other-requests.ts";
 import { describeRequests } from "./requests.ts";
 import { type ApiUnderTest, useHttpApi } from "./setup.ts";
 
-/** Describes the two endpoints on any platform, under `apiEnvironment`. */
-export function describeHttpApi(name: string, create: () => ApiUnderTest): void {
+/**
+ * Describes the two endpoints on any platform, under `apiEnvironment`.
+ *
+ * @param options.hasOperator false under an environment without operators
+ */
+export function describeHttpApi(
+  name: string,
+  create: () => ApiUnderTest,
+  options = { hasOperator: true },
+): void {
   describe(`the API on ${name}`, () => {
     const api = useHttpApi(create);
     describeAccepting(api);
     describeCallers(api);
     describeRequests(api);
-    describeOtherRequests(api);
+    describeOtherRequests(api, options);
     describeIdempotency(api);
     describeCallHeaders(api);
   });

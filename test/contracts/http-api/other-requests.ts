@@ -3,7 +3,10 @@ import { tokens } from "#test/support/environment.ts";
 import { type HttpApiBench, paths, problemOf } from "./setup.ts";
 
 /** Describes other methods and other paths. */
-export function describeOtherRequests(api: HttpApiBench): void {
+export function describeOtherRequests(
+  api: HttpApiBench,
+  { hasOperator }: { hasOperator: boolean },
+): void {
   describe("other requests", () => {
     it.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])(
       "answers 405 to %s, and names POST",
@@ -21,15 +24,18 @@ export function describeOtherRequests(api: HttpApiBench): void {
       }
     });
 
-    it.each([
-      ["/docs", "no-cache"],
-      ["/openapi.json", "no-cache"],
+    const ofOperators: [path: string, caching: string][] = [
       ["/operator", "no-cache"],
       ["/operator/page.js", "no-cache"],
       ["/operator/views.js", "no-cache"],
       ["/operator/leads.js", "no-cache"],
       ["/operator/page.css", "no-cache"],
       ["/operator/openapi.json", "private, no-cache"],
+    ];
+    it.each<[path: string, caching: string]>([
+      ["/docs", "no-cache"],
+      ["/openapi.json", "no-cache"],
+      ...(hasOperator ? ofOperators : []),
     ])("answers %s with its digest, and 304 to who has it", async (path, caching) => {
       const authorization = `Bearer ${tokens.operator}`;
       const get = (headers: Record<string, string> = {}) =>

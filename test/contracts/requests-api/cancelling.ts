@@ -8,15 +8,18 @@ import { jsonRequest } from "#test/support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
 import { cancellationKeyOf } from "#shared/policy/controls.ts";
 
+/** Reads the orders that cancel a request, or some of its calls. */
+async function readOrders(api: RequestsApiBench, request: string) {
+  const { kind, key } = cancellationKeyOf({ request });
+  return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
+}
+
 /** Describes the cancellation of a request, or of some of its calls. */
 export function itCancelsRequests(api: RequestsApiBench): void {
   const { show, cancel, write, statesOf } = api;
   /** The answer for an id of which nothing is known. */
   const nothing = { cancelled: 0, ordered: null };
-  const ordersOf = async (request: string) => {
-    const { kind, key } = cancellationKeyOf({ request });
-    return (await api.documents().read([{ kind, key }])).get(kind, key)?.value.orders;
-  };
+  const ordersOf = (request: string) => readOrders(api, request);
   const recorded = async () => {
     const entries = await listDocuments(api.documents(), "client-audit", {
       limit: 200,
@@ -112,23 +115,6 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect(await statesOf(calls)).toEqual(["WAITING"]);
   });
 
-  it("stands beside an operator's cancellation, in either order", async () => {
-    const { requestId } = api;
-    const asOperator = () =>
-      api.request(
-        "/operator/cancel",
-        jsonRequest(tokens.operator, "POST", { request_id: requestId }),
-      );
-    await cancel({ indexes: [1] });
-    expect((await asOperator()).status).toBe(200);
-    await cancel();
-    expect(await ordersOf(requestId)).toMatchObject([
-      { client: "crm", indexes: expect.any(String) },
-      { client: null, by: "operator" },
-      { client: "crm", indexes: null },
-    ]);
-  });
-
   it("cancels answer by answer, as many as are named, and counts all of a large request", async () => {
     const calls = await write(Array.from({ length: 1060 }, () => "WAITING" as const));
     const indexes = [...calls.keys()].filter((index) => index !== 500);
@@ -218,5 +204,25 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     const path = `/v1/requests/${requestId}/cancel`;
     const response = await api.request(path, { method: "POST", headers, body: "" });
     expect([response.status, await response.json()]).toEqual([200, nothing]);
+  });
+}
+
+/** Describes a request that clients and operators cancel. */
+export function itCancelsBesideOperators(api: RequestsApiBench): void {
+  it("stands beside an operator's cancellation, in either order", async () => {
+    const { cancel, requestId } = api;
+    const asOperator = () =>
+      api.request(
+        "/operator/cancel",
+        jsonRequest(tokens.operator, "POST", { request_id: requestId }),
+      );
+    await cancel({ indexes: [1] });
+    expect((await asOperator()).status).toBe(200);
+    await cancel();
+    expect(await readOrders(api, requestId)).toMatchObject([
+      { client: "crm", indexes: expect.any(String) },
+      { client: null, by: "operator" },
+      { client: "crm", indexes: null },
+    ]);
   });
 }

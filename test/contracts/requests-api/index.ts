@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import type { OperatorApiUnderTest } from "../operator-api/setup.ts";
-import { itCancelsRequests } from "./cancelling.ts";
+import { itCancelsBesideOperators, itCancelsRequests } from "./cancelling.ts";
 import { itKeepsRequestsToTheirClient } from "./callers.ts";
 import { itAddsOptOuts } from "./opt-outs.ts";
 import { itManagesReceivers } from "./receivers.ts";
@@ -10,8 +10,16 @@ import { itListsRequests } from "./listing.ts";
 import { itShowsCalls } from "./showing-calls.ts";
 import { itShowsRequests } from "./showing.ts";
 
-/** Describes what clients may ask about their requests on any platform, under `apiEnvironment`. */
-export function describeRequestsApi(name: string, create: () => OperatorApiUnderTest): void {
+/**
+ * Describes what clients may ask about their requests on any platform, under `apiEnvironment`.
+ *
+ * @param options.hasOperator false under an environment without operators
+ */
+export function describeRequestsApi(
+  name: string,
+  create: () => OperatorApiUnderTest,
+  { hasOperator } = { hasOperator: true },
+): void {
   describe(`the API of requests on ${name}`, () => {
     const api = useRequestsApi(create);
     itKeepsRequestsToTheirClient(api);
@@ -19,6 +27,7 @@ export function describeRequestsApi(name: string, create: () => OperatorApiUnder
     itListsRequests(api);
     itShowsCalls(api);
     itCancelsRequests(api);
+    if (hasOperator) itCancelsBesideOperators(api);
     itAddsOptOuts(api);
     itRemembersSentFiles(api);
     itManagesReceivers(api);
