@@ -124,18 +124,18 @@ describe("a replay", () => {
     expect(ids).toEqual(wanted.map(({ id }) => `${id}.1`).toSorted());
   });
 
-  it("goes on over many requests, and through those of many calls", async () => {
+  it("of 1,200 events goes on over many requests, and through those of many calls", async () => {
     const bench = createClientReceiverBench();
     await setReceivers(bench, "crm", { main: {} });
     const from = bench.now();
-    for (let n = 0; n < 12; n++) await placeFor(bench, "crm", 10);
+    for (let n = 0; n < 60; n++) await placeFor(bench, "crm", 20);
     bench.advance(1000);
-    await deliverFor(bench, 2);
-    expect(bench.posted).toHaveLength(120);
+    await deliverFor(bench, 5);
+    expect(bench.posted).toHaveLength(1_200);
     bench.posted.length = 0;
     await orderReplay({ client: "crm", name: "main", from, until: bench.now() }, bench.deps);
-    await deliverFor(bench, 3);
-    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(120);
+    await deliverFor(bench, 5);
+    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(1_200);
   });
 
   it("gives exhausted events all their tries again", async () => {
