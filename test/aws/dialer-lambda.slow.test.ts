@@ -21,7 +21,7 @@ import { rowIn, writeRows } from "../support/rows.ts";
 import { useRights } from "./use-rights.ts";
 
 const bucket = "outbound-calls";
-/** What the stack allows each of its functions. */
+/** The stack whose rights each function has. */
 const template = useStacks().templateOf({});
 const ofApi = judgeOf(template, "api");
 const ofDialer = judgeOf(template, "dialer");

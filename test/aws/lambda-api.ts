@@ -124,7 +124,7 @@ function payload2(
   };
 }
 
-/** What the function asks in the place of the engines. */
+/** Addresses that the function asks in the place of the engines. */
 interface Before {
   endpoint: string;
   dynamoEndpoint: string;

@@ -4,7 +4,7 @@ import type { Template } from "#infra/aws/cdk.ts";
 import type { AwsEngines } from "#infra/local/aws-engines.ts";
 import { bytesOf } from "#infra/local/lambda-runtime.ts";
 
-/** What a request takes: an action on a resource, and values of the keys by which conditions judge it. */
+/** A right that a request takes: an action on a resource, and values of the keys by which conditions judge it. */
 export interface NeededRight {
   action: string;
   resource: string;
@@ -85,7 +85,7 @@ export async function startRights(engines: AwsEngines, first: Judge) {
   return {
     endpoint,
     dynamoEndpoint,
-    /** What was refused so far. */
+    /** Requests that were refused so far. */
     refused,
     /** Judges by other rights from now on. */
     judgeBy(other: Judge): void {

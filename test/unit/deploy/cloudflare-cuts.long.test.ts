@@ -10,7 +10,7 @@ const deployment = useDeployment();
 /** Requests by which a first deployment changes the account, and that of them which sets the first secret. */
 const changesMax = 29;
 const firstSecret = 11;
-/** What the account holds after each of them, once a first deployment has run. */
+/** Content of the account after each of them, once a first deployment has run. */
 let stages: Promise<Holdings[]> | undefined;
 
 async function deployOnce({ account, onChange, person }: Deployment): Promise<Holdings[]> {
