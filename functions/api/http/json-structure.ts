@@ -109,7 +109,7 @@ function countOutside(counted: number): number {
 
 /** Bytes before a look in which its last quote is searched, and before this quote in which it is found out what that quote is. */
 const quoteBytes = 2048;
-const keyBytes = 256;
+const keyBytes = 64;
 
 /** True if a byte is in a string, in JSON that the parser reads up to there; undefined if what stands before it does not tell. */
 function beginsInString(body: Buffer, start: number): boolean | undefined {
