@@ -1,24 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { App, Template } from "#infra/aws/cdk.ts";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { functionNames } from "#infra/aws/bundle.ts";
-import { OutboundCallsStack } from "#infra/aws/stack.ts";
+import { readFileSync } from "node:fs";
+import type { Template } from "#infra/aws/cdk.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { lambdaLog } from "#shared/aws/log.ts";
 import { parseDialPlan } from "../support/plans.ts";
+import { useStacks } from "../support/aws-stacks.ts";
 import { createDialerBench } from "../support/dialer.ts";
 
-const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
-for (const name of functionNames) {
-  mkdirSync(join(bundles, name));
-  writeFileSync(join(bundles, name, "index.mjs"), "export const handler = () => undefined;\n");
-}
-afterAll(() => rmSync(bundles, { recursive: true }));
-const template = Template.fromStack(
-  new OutboundCallsStack(new App(), "OutboundCalls-staging", { bundles }),
-);
+const { templateOf } = useStacks();
+const template = templateOf({}, "OutboundCalls-staging");
 
 interface Filter {
   pattern: string;
@@ -238,9 +228,7 @@ describe("the alarms of the AWS stack", () => {
   it("go to a topic that is there already, and to a person", () => {
     const alarmTopicArn = "arn:aws:sns:us-east-1:111122223333:pager";
     const alarmEmail = "ada@example.com";
-    const given = Template.fromStack(
-      new OutboundCallsStack(new App(), "Given", { bundles, alarmTopicArn, alarmEmail }),
-    );
+    const given = templateOf({ alarmTopicArn, alarmEmail });
     given.resourceCountIs("AWS::SNS::Topic", 0);
     for (const { AlarmActions } of Object.values(alarmsOf(given)))
       expect(AlarmActions).toEqual([alarmTopicArn]);
@@ -306,8 +294,7 @@ describe("the alarms of the AWS stack", () => {
   it("tell of a call that has been due for half of the time after which the plan ends it", () => {
     expect(alarms["OldestDueCall"]?.Threshold).toBe((168 / 2) * 3600);
     const plan = parseDialPlan({ ...dialPlan, expireAfterHours: 24 }, {});
-    const daily = new OutboundCallsStack(new App(), "Daily", { bundles, plan });
-    expect(alarmsOf(Template.fromStack(daily))["OldestDueCall"]?.Threshold).toBe(12 * 3600);
+    expect(alarmsOf(templateOf({ plan }))["OldestDueCall"]?.Threshold).toBe(12 * 3600);
   });
 
   it("are those of docs/deploy-aws.md, and cost what it says", () => {

@@ -20,6 +20,7 @@ import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { CallQueue, Delivered } from "#shared/ports/queue.ts";
+import { d1Worker, openD1 } from "./d1-by-requests.ts";
 import { type Stored, toItem, toJson } from "./items.ts";
 import type * as reader from "./reader.ts";
 
@@ -55,7 +56,6 @@ export interface UpgradePlatform {
 }
 
 const retentionMs = 60 * dayMs;
-const emptyWorker = "export default { fetch: () => new Response() };";
 /** Columns of D1's tables. Those of bytes are read as hexadecimal digits. */
 const columns = {
   calls: `${rowColumns}, client, campaign, agent_id`,
@@ -69,13 +69,13 @@ export async function startCloudflare(): Promise<UpgradePlatform> {
     convertV4MiniflareOptions({
       cf: false,
       telemetry: { enabled: false },
-      modules: [{ type: "ESModule" as const, path: "empty.js", contents: emptyWorker }],
+      modules: [{ type: "ESModule" as const, path: "d1.js", contents: d1Worker }],
       compatibilityDate: "2026-10-30",
       d1Databases: ["LEDGER"],
       r2Buckets: ["ENVELOPES"],
     }),
   );
-  const database = await miniflare.getD1Database("LEDGER");
+  const database = openD1(miniflare);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Miniflare's own type is of another compatibility date
   const bucket = (await miniflare.getR2Bucket("ENVELOPES")) as unknown as R2Bucket;
   for (const { queries } of await readD1Migrations("infra/d1")) {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
 import { functionNames } from "#infra/aws/bundle.ts";
 import { App } from "#infra/aws/cdk.ts";
 import type { OutboundCallsProps } from "#infra/aws/props.ts";
@@ -60,6 +60,10 @@ export function useCdk(name: string) {
     const app = new App({ outdir });
     new OutboundCallsStack(app, stackName, { bundles: folder, ...props });
     app.synth();
+    const report: unknown = JSON.parse(
+      readFileSync(join(outdir, "validation-report.json"), "utf8"),
+    );
+    expect(report).toMatchObject({ pluginReports: [] });
     made.set(key, outdir);
     return outdir;
   }
