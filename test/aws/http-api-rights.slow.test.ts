@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { createDynamoClient } from "#shared/aws/dynamodb-client.ts";
 import type { ClientRight } from "#shared/settings/tokens.ts";
 import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
+import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
@@ -42,6 +43,7 @@ const name = "Lambda, with the rights of a stack without operators";
 describeHttpApi(name, createApi, { hasOperator: false });
 describeGuardedClients(name, createApi);
 describeRequestsApi(name, createApi, { hasOperator: false });
+describeCallbacks(name, createApi, { runs: 10 });
 describeReadiness(name, createApi);
 
 it("AWS refuses what no statement of the stack allows", async () => {
