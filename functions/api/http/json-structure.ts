@@ -30,7 +30,7 @@ const looksPerWindow = windowBytes / lookBytes;
 
 /** Counts of a look, in one number: opening brackets, commas, colons, and bytes that stand in strings alone. */
 const counts = { bracket: 1, comma: 1 << 7, colon: 1 << 14, inString: 1 << 21 };
-/** What each byte adds to the counts. That of a quote is negative, and adds nothing. */
+/** Numbers that each byte adds to the counts. That of a quote is negative, and adds nothing. */
 const quoteWeight = 1 << 31;
 const weightOf = new Int32Array(256).fill(counts.inString);
 for (const byte of Buffer.from(" \t\r\n0123456789+-.E]}aeflnrstu")) weightOf[byte] = 0;
