@@ -4,7 +4,7 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { Journal } from "#shared/ports/journal.ts";
 import type { DeadLetters } from "#shared/ports/dead-letters.ts";
 import type { Documents } from "#shared/ports/documents.ts";

@@ -50,7 +50,7 @@ export function connect(
       isClientReceiver(receiver)
         ? postToClientReceiver({ ...receiver.own, url: receiver.url }, event)
         : postEvent(receiver, event),
-    ...(plan.checks === undefined ? {} : { askCheck: createAskCheck(plan, ports) }),
+    askCheck: createAskCheck(plan, ports),
   };
 }
 

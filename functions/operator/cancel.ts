@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { backlogOfKey } from "#shared/calls/call-row.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import type { Cancellable } from "#shared/policy/controls.ts";
+import type { Cancellable } from "#shared/policy/cancellation-orders.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { agentsOf, findSplit } from "#shared/dial-plan/splits.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -15,6 +15,7 @@ import {
   cancelRows,
   countOrdered,
   giveOrder,
+  type GivenOrder,
   pageRows,
   findControl,
 } from "../api/actions/cancel-calls.ts";
@@ -26,7 +27,6 @@ import {
 } from "../api/http/cursors.ts";
 import { agentId, endOfTime, hasExactlyOne, requestId } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import type { GivenOrder } from "#shared/rules/cancellation.ts";
 
 /** Backlogs of one page, and maximum pages of one answer. Each backlog is read to find its agent. */
 const backlogsPage = 200;

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { guardLimits } from "#shared/dial-plan/guards.ts";
 import * as z from "#shared/lib/zod.ts";
 import { clientKeyOf, type StoredClient } from "#shared/policy/stored-tokens.ts";
-import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { readOfToday } from "#shared/policy/restores.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
@@ -153,7 +153,7 @@ export async function refuseWhileRestored(
   { documents, epochStore }: RouteDeps,
 ): Promise<Response | undefined> {
   const epoch = await epochStore.read();
-  if (!isLedgerSuspended(await documents.read([sweepKey, restoreKey]), epoch)) return undefined;
+  if ((await readOfToday([], epoch, documents)).isOfToday) return undefined;
   const detail =
     "The ledger was restored, and its journal is not applied yet: confirm the restore first. Tokens and clients can be ended meanwhile.";
   return answerProblem(c, 409, { detail });

@@ -1,13 +1,15 @@
 import { type CallState, callStates } from "#shared/calls/states.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { ledgerKeys } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import * as z from "#shared/lib/zod.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
+import { findSuspendedSince } from "./restores.ts";
 import { hourMs } from "#shared/lib/units.ts";
 
 /** Maximum counted rows of a state. */
@@ -70,7 +72,7 @@ export const countRoutes = [countCalls];
 
 async function countsOf(hours: number, now: number, documents: Documents) {
   const [read, { usage }] = await Promise.all([
-    documents.read([sweepKey, restoreKey]),
+    documents.read(ledgerKeys),
     readUsage({ from: now - (hours - 1) * hourMs, to: now }, documents),
   ]);
   const byHour = Map.groupBy(usage, ({ hour }) => hour);
@@ -80,13 +82,11 @@ async function countsOf(hours: number, now: number, documents: Documents) {
       return count === 0 ? [] : [{ hour: toIsoTime(hour), state: reached, count }];
     }),
   );
-  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
-  const suspendedSince = restore === undefined || restore.state === "done" ? null : restore.since;
   return {
     counts,
     last_sweep_at: findLastSweepAt(read),
     ledger_size: findSize(read),
-    suspended_since: toIsoTime(suspendedSince),
+    suspended_since: findSuspendedSince(read),
   };
 }
 

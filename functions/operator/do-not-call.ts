@@ -8,7 +8,7 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
   namesOf,
-} from "#shared/policy/controls.ts";
+} from "#shared/policy/do-not-call.ts";
 import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";

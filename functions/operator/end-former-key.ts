@@ -1,6 +1,6 @@
-import { doNotCallListKey, findCurrentSince } from "#shared/policy/controls.ts";
-import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
+import { doNotCallListKey, findCurrentSince } from "#shared/policy/do-not-call.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
+import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";
 import { keyNameIn, nameOfKey } from "#shared/telephony/phone-number.ts";
 import { dayMs } from "#shared/lib/units.ts";

@@ -3,7 +3,7 @@ import {
   doNotCallKeysOf,
   isOfOtherKey,
   isOnDoNotCallList,
-} from "#shared/policy/controls.ts";
+} from "#shared/policy/do-not-call.ts";
 import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";

@@ -3,7 +3,8 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import * as z from "#shared/lib/zod.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { throttles } from "#shared/policy/breaker-causes.ts";
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
@@ -13,7 +14,9 @@ import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
 import { numbersBlamed } from "#shared/policy/breakers.ts";
 import { causeTexts, codeMeaning, reviewTexts, type Texts, textsOf } from "./need-texts.ts";
-import { callerIdsKeyOf, isPoolResting } from "#shared/rules/caller-ids.ts";
+import { poolHolders, poolKeys } from "#shared/rules/gates.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
+import { distinctKeys } from "#shared/rules/rule.ts";
 
 /** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
 const pageDocuments = 500;
@@ -283,23 +286,28 @@ async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]
 }
 
 /** Finds agents of which all numbers rest. */
-async function findPools({ plan, documents, clock }: RouteDeps): Promise<Found[]> {
-  const pooled = Object.entries(plan.agents).filter(([, route]) => route.callerIds !== undefined);
+async function findPools({ settings, documents, clock }: RouteDeps): Promise<Found[]> {
+  const { along } = createResolver(settings.table, () => undefined);
+  const agents = Object.entries(settings.plan.agents).map(([agentId, route]) => {
+    const target = along(route, { client: "", agentId });
+    return { agentId, route, target, keys: poolKeys({ target }) };
+  });
+  const pooled = agents.filter(({ keys }) => keys.length > 0);
   if (pooled.length === 0) return [];
-  const read = await documents.read(pooled.map(([, route]) => callerIdsKeyOf(route)));
+  const read = await documents.read(distinctKeys(pooled.flatMap(({ keys }) => keys)));
   const at = { documents: read, now: clock.now() };
-  return pooled
-    .filter(([, route]) => isPoolResting(route, at))
-    .map(([agent, route]) =>
+  return pooled.flatMap(({ agentId, route, target }) =>
+    poolHolders(target, at).map(({ reason, name }) =>
       need(
         {
-          id: `pool ${agent}`,
+          id: `pool ${agentId}`,
           kind: "pool",
-          what: `agent ${agent}`,
+          what: `agent ${agentId}`,
           account: accountNameOf(route),
-          holder: `caller_ids ${route.account}`,
+          holder: `${reason} ${name}`,
         },
         textsOf.pool,
       ),
-    );
+    ),
+  );
 }

@@ -4,7 +4,7 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import type { ProblemError } from "../api/http/problem.ts";
-import type { Pausable } from "#shared/policy/controls.ts";
+import type { Pausable } from "#shared/rules/pause.ts";
 
 export type Pause = ValueOf<"pause">;
 

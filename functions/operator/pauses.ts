@@ -20,7 +20,7 @@ import {
   targetOf,
   toPausable,
 } from "./pause-orders.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 /** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;

@@ -1,5 +1,6 @@
-import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
+import { restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
@@ -92,6 +93,12 @@ const confirmRestore = declareRoute({
 });
 
 export const restoreRoutes = [showRestore, confirmRestore];
+
+/** Returns the time since which nothing is dialed as the ledger was restored; null where calls are dialed. */
+export function findSuspendedSince(read: DocumentsRead): string | null {
+  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
+  return restore === undefined || restore.state === "done" ? null : toIsoTime(restore.since);
+}
 
 function viewOf(restore: Restore | undefined): RestoreView {
   const {

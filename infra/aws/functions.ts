@@ -10,7 +10,7 @@ import {
   type Stack,
 } from "aws-cdk-lib";
 import type { ScheduledEvent } from "#functions/dialer/lambda.ts";
-import { epochPrefix } from "#shared/policy/controls.ts";
+import { epochPrefix } from "#shared/ports/epoch-store.ts";
 import { journalPrefix } from "#shared/ports/journal.ts";
 import { letterPrefix } from "#shared/ports/dead-letters.ts";
 import { allowAmazonConnect } from "./connect-rights.ts";

@@ -1,5 +1,5 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { epochIn, epochPrefix, type EpochStore, nameOfEpoch } from "../policy/controls.ts";
+import { epochIn, epochPrefix, type EpochStore, nameOfEpoch } from "../ports/epoch-store.ts";
 
 /** Keeps the ledger's epoch in S3, where no lifecycle rule removes it. */
 export function createS3EpochStore(s3: () => Promise<S3Client>, bucket: string): EpochStore {

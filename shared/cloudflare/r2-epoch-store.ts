@@ -1,4 +1,4 @@
-import { epochIn, epochPrefix, type EpochStore, nameOfEpoch } from "../policy/controls.ts";
+import { epochIn, epochPrefix, type EpochStore, nameOfEpoch } from "../ports/epoch-store.ts";
 
 /** Keeps the ledger's epoch in R2, where no lifecycle rule removes it. */
 export function createR2EpochStore(bucket: R2Bucket): EpochStore {

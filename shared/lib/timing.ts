@@ -95,6 +95,11 @@ export const sweepLeaseMs = 55_000;
 /** Time after which every process of the API has read a new HASH_KEY: the settings it keeps are an hour old at most. */
 export const keyReadMs = hourMs;
 
+/** Returns the latest time at which the request of a claim has ended, by the time that it may take. */
+export function requestEndsBy(claimedAt: number, requestMs: number): number {
+  return claimedAt + claimAgeMsMax + requestMs;
+}
+
 /** Returns the time from a claim to its lapse, by the account's `timeoutSeconds`. */
 export function claimLifeMs(timeoutSeconds: number): number {
   return claimAgeMsMax + timeoutSeconds * 1000 + settleMs;

@@ -25,11 +25,6 @@ export function receiverBreakerOf(receiver: string): string {
   return `receiver:${receiver}`;
 }
 
-/** Names the breaker of a check. */
-export function checkBreakerOf(check: string): string {
-  return `check:${check}`;
-}
-
 /** Names the counters of a backlog's refusals by code. Unanswered requests are counted under the breaker's key. */
 export function refusalsOf(of: ClientAgent): string {
   return `${backlogBreakerOf(of)} refusals`;
@@ -83,11 +78,8 @@ export function readRefusals(counters: Record<string, number>) {
 }
 
 /** Names the breakers that a call of an account and a backlog must pass, its account's first. */
-export function breakerNamesOf(
-  of: ClientAgent,
-  { account, checks = [] }: { account: string; checks?: readonly string[] | undefined },
-): string[] {
-  return [accountBreakerOf(account), backlogBreakerOf(of), ...checks.map(checkBreakerOf)];
+export function breakerNamesOf(of: ClientAgent, { account }: { account: string }): string[] {
+  return [accountBreakerOf(account), backlogBreakerOf(of)];
 }
 
 /** Names the failure counts of breakers, and those of a backlog's refusals. */

@@ -1,5 +1,22 @@
 import { joinIndexSets } from "../calls/index-set.ts";
-import type { CancellationOrder } from "../ports/document-kinds.ts";
+import type { CancellationOrder, DocumentKey, ValueOf } from "../ports/document-kinds.ts";
+
+/** The target of a cancellation: the waiting calls of an agent or of a request. */
+export type Cancellable = ValueOf<"cancellation">["of"];
+
+/** Names the document of a cancellation. */
+export function cancellationKeyOf(what: Cancellable): DocumentKey<"cancellation"> {
+  const name = "agent" in what ? ["agent", what.agent] : ["request", what.request];
+  return { kind: "cancellation", key: JSON.stringify(name) };
+}
+
+/** Groups cancellations by the document that has their orders. */
+export function byDocument<Given extends { of: Cancellable }>(
+  given: readonly Given[],
+): [DocumentKey<"cancellation">, Given[]][] {
+  const byKey = Map.groupBy(given, ({ of }) => cancellationKeyOf(of).key);
+  return [...byKey].map(([key, own]) => [{ kind: "cancellation", key }, own]);
+}
 
 /** The orders among which one is unique: for all calls of a request, or for named ones, of one client. */
 type Scope = Pick<CancellationOrder, "client" | "indexes">;

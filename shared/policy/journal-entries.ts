@@ -10,8 +10,7 @@ import type { Documents } from "../ports/documents.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { clientReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
-import { withOrder } from "./cancellation-orders.ts";
-import { cancellationKeyOf } from "./controls.ts";
+import { byDocument, withOrder } from "./cancellation-orders.ts";
 import { inParts } from "./dnc-entries.ts";
 import { restoreReceiver } from "./stored-receivers.ts";
 import { restoreClient, restoreToken } from "./stored-tokens.ts";
@@ -189,10 +188,9 @@ async function giveOrdersAgain(
   given: readonly EntryOf<"cancel">[],
   deps: EraseDeps,
 ): Promise<void> {
-  const byKey = Map.groupBy(given, ({ of }) => cancellationKeyOf(of).key);
-  for (const some of inParts([...byKey])) {
-    const changes = some.map(([key, orders]) => ({
-      name: { kind: "cancellation", key } as const,
+  for (const some of inParts(byDocument(given))) {
+    const changes = some.map(([name, orders]) => ({
+      name,
       change: (current: ValueOf<"cancellation"> | undefined) => withOrders(current, orders),
     }));
     await changeDocuments(changes, deps);

@@ -1,6 +1,7 @@
 import { minuteMs } from "../lib/units.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "./controls.ts";
+import { restoreKey } from "./restores.ts";
+import { sweepKey } from "./sweeps.ts";
 import { dispatcherKey } from "./dispatcher.ts";
 
 /** The documents that show whether the dialer works. */

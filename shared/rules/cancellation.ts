@@ -4,19 +4,7 @@ import type { Call } from "../calls/call-request.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { hasIndex } from "../calls/index-set.ts";
 import type { CancellationOrder, DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import { type Cancellable, cancellationKeyOf } from "../policy/controls.ts";
-
-/**
- * Names the documents of all cancellations that may end a call: of its agent, its request and its ancestors'
- * requests.
- */
-export function cancellationKeysOf({ requestId, ancestors = [], request }: Call) {
-  const requests = [requestId, ...ancestors.map(requestIdOf)];
-  return [
-    cancellationKeyOf({ agent: request.agent_id }),
-    ...requests.map((id) => cancellationKeyOf({ request: id })),
-  ];
-}
+import { type Cancellable, cancellationKeyOf } from "../policy/cancellation-orders.ts";
 
 /**
  * Maximum time from an order to the acceptance of a call that it ends, by how the order names the call. The two times
@@ -68,8 +56,19 @@ function findCancellation(call: Call, documents: DocumentsRead): "operator" | "c
   return orders.some((order) => order.client === null) ? "operator" : "client";
 }
 
-export function keys({ call }: Pick<ResolvedCall, "call">): readonly DocumentKey[] {
-  return cancellationKeysOf(call);
+/** Names the documents of orders on requests of which no call was read whole. */
+export function requestKeys(requestIds: Iterable<string>): DocumentKey[] {
+  return [...requestIds].map((request) => cancellationKeyOf({ request }));
+}
+
+/**
+ * Names the documents of all cancellations that may end a call: of its agent, its request and its ancestors'
+ * requests.
+ */
+export function keys({ call }: Pick<ResolvedCall, "call">): DocumentKey[] {
+  const { requestId, ancestors = [], request } = call;
+  const requests = [requestId, ...ancestors.map(requestIdOf)];
+  return [cancellationKeyOf({ agent: request.agent_id }), ...requestKeys(requests)];
 }
 
 /** An operator or the client has cancelled the call, by its agent or its request. */

@@ -1,4 +1,4 @@
-import { afterRequestMs, claimAgeMsMax } from "../lib/timing.ts";
+import { afterRequestMs, requestEndsBy } from "../lib/timing.ts";
 import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
@@ -10,7 +10,7 @@ export function beforeClaim(
   { now, deadline }: Pick<ClockFacts, "now" | "deadline">,
 ): Verdict | undefined {
   const requestMs = (target?.account.timeoutSeconds ?? 0) * 1000;
-  if (now + claimAgeMsMax + requestMs + afterRequestMs <= deadline) return undefined;
+  if (requestEndsBy(now, requestMs) + afterRequestMs <= deadline) return undefined;
   return held;
 }
 

@@ -3,7 +3,7 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   isOnDoNotCallList,
-} from "../policy/controls.ts";
+} from "../policy/do-not-call.ts";
 import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";

@@ -69,6 +69,10 @@ export const forecastKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joine
   Keys<KeyedBacklog>
 >(backlogKeys, [liveCalls.keys, restore.keys]);
 
+/** Documents of orders on waiting calls, and on requests of which no call was read whole. */
+export const orderKeys = cancellation.keys;
+export const requestKeys = cancellation.requestKeys;
+
 /** Documents of an account on which its room depends. */
 export const accountKeys: readonly Keys<KeyedAccount>[] = /* @__PURE__ */ joined(judgedOfAccount, [
   liveCalls.keys,
@@ -252,6 +256,10 @@ export const holders: readonly HoldersOf[] = [
   breaker.holders,
   callerIds.holders,
 ];
+
+/** Documents of pools of numbers, and which of these pools rest. */
+export const poolKeys = callerIds.keys;
+export const poolHolders = callerIds.holders;
 
 /** Limits of an account in the queues of a forecast. Each begins where the one before it leaves room. */
 export const simulated: readonly Simulate[] = [liveCalls.simulate, callsPerDay.simulate];

@@ -3,10 +3,11 @@ import { backlogOf, type CallRow } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import { type ClientAgent, breakerNamesOf, checkBreakerOf } from "../policy/breakers.ts";
+import { type ClientAgent, breakerNamesOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
-import { pauseKeyOf, pauseKeysOf } from "../policy/controls.ts";
+import { breakersOf as checkBreakers } from "./checks.ts";
+import { pauseKeyOf, pauseKeysOf } from "./pause.ts";
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
 export interface ResolvedRoute {
@@ -105,7 +106,7 @@ function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): Resolve
   return {
     route,
     account,
-    breakers: [...probed, ...(route.checks ?? []).map(checkBreakerOf)],
+    breakers: [...probed, ...checkBreakers(route)],
     probed,
     pauses: [...pauseKeysOf(of, route), ...pausesOfSplits(of, table)],
   };

@@ -1,7 +1,7 @@
 import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
 import { describeJournal } from "../contracts/journal.ts";
 import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
-import { epochPrefix } from "#shared/policy/controls.ts";
+import { epochPrefix } from "#shared/ports/epoch-store.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";
 import { createD1Stores, emptyD1 } from "./d1-stores.ts";

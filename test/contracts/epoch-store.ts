@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 
 /** Describes a store that keeps the ledger's epoch outside of the ledger. */
 export function describeEpochStore(name: string, create: () => Promise<EpochStore>): void {

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
-import { cancellationKeyOf, doNotCallKeyOf, erasureKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { doNotCallKeyOf } from "#shared/policy/do-not-call.ts";
+import { erasureKeyOf } from "#shared/policy/erasures.ts";
 import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";

@@ -8,7 +8,7 @@ import { type Call, accountNameOf } from "#shared/calls/call-request.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "../support/plans.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { Journal } from "#shared/ports/journal.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { SoughtCall } from "#shared/providers/provider.ts";

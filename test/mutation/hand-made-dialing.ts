@@ -90,7 +90,7 @@ const ofLookUps = toMutants(
     [
       "a look-up covers all of the lost time",
       "findPeriod.until",
-      becomes("claimedAt + claimAgeMsMax + limitMs + clockMarginMs"),
+      becomes("requestEndsBy(claimedAt, limitMs) + clockMarginMs"),
     ],
     [
       "calls under the other HASH_KEY are rivals for a record found by number",

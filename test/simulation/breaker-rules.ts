@@ -1,5 +1,6 @@
 import { accountNameOf, type Call } from "#shared/calls/call-request.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
+import { breakersOf } from "#shared/rules/checks.ts";
 import { parseValue, type ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { Requested } from "./placement.ts";
@@ -32,10 +33,8 @@ export function breakerViolations({
     const call = callOf.get(one.id);
     if (call === undefined) continue;
     const of = { client: call.client, agentId: call.request.agent_id };
-    for (const name of breakerNamesOf(of, {
-      account: accountNameOf(one.route),
-      checks: one.route.checks,
-    })) {
+    const along = breakerNamesOf(of, { account: accountNameOf(one.route) });
+    for (const name of [...along, ...breakersOf(one.route)]) {
       requestsOf.set(name, [...(requestsOf.get(name) ?? []), one]);
     }
   }

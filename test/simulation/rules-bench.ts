@@ -3,7 +3,7 @@ import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "../support/dialer.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { removeCurrent } from "../support/documents.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 /** Rules about claims, sweeps and rows that wait, which random scenarios break too seldom. */
 

@@ -21,7 +21,7 @@ import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
 import { weeksLater } from "./later.ts";
 import { environment, knowAccounts, planOf } from "./plan.ts";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
 import { ask, type Faults } from "./outside.ts";

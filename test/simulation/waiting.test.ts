@@ -5,7 +5,7 @@ import { backlogOf } from "#shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { agents, benchOf, dayMs, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 
 describe("a sweep", () => {
   it("runs alone", async () => {

@@ -1,6 +1,6 @@
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { ownEntriesMax } from "#shared/policy/gathered-entries.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 import { sortOutGathered, timeOfEntry } from "#shared/ports/journal.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { writeBudgets } from "#functions/api/actions/write-budgets.ts";

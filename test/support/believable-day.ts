@@ -11,7 +11,7 @@ import type { Documents } from "#shared/ports/documents.ts";
 import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { rowIn, writeRows } from "./rows.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const minuteMs = 60_000;
 

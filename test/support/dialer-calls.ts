@@ -12,14 +12,9 @@ import type {
   Kind,
   ValueOf,
 } from "#shared/ports/document-kinds.ts";
-import {
-  type Cancellable,
-  cancellationKeyOf,
-  doNotCallKeyOf,
-  doNotCallListKey,
-  type Pausable,
-  pauseKeyOf,
-} from "#shared/policy/controls.ts";
+import { type Cancellable, cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/do-not-call.ts";
+import { type Pausable, pauseKeyOf } from "#shared/rules/pause.ts";
 import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";

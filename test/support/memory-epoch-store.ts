@@ -1,4 +1,4 @@
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 
 /** Creates an epoch store in this process's memory, for tests. */
 export function createMemoryEpochStore(): EpochStore & { current(): number } {

@@ -11,7 +11,7 @@ import { aCall } from "./calls.ts";
 import { apiEnvironment, testPlan, tokens } from "./environment.ts";
 import { expectDeclared } from "./operator-answers.ts";
 import { rowIn, writeRows } from "./rows.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 export const now = Date.UTC(2026, 10, 21, 12);
 export const minuteMs = 60_000;

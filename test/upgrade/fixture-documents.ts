@@ -12,7 +12,9 @@ import {
   refusalsOf,
   shortNameOf,
 } from "#shared/policy/breakers.ts";
-import { cancellationKeyOf, restoreKey, sweepKey, upkeepKey } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey, upkeepKey } from "#shared/policy/sweeps.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { usageKeyOf } from "#shared/policy/usage.ts";

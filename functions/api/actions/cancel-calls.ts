@@ -18,8 +18,14 @@ import { countActions } from "./change-call.ts";
 import { writerOf } from "./writer.ts";
 import { nextCursor } from "../http/fields.ts";
 import { type GivenOrder, isCovered } from "#shared/rules/cancellation.ts";
-import { orderIn, withOrder } from "#shared/policy/cancellation-orders.ts";
-import { type Cancellable, cancellationKeyOf } from "#shared/policy/controls.ts";
+import {
+  orderIn,
+  withOrder,
+  type Cancellable,
+  cancellationKeyOf,
+} from "#shared/policy/cancellation-orders.ts";
+
+export type { GivenOrder };
 
 /** Rows of one page, and maximum pages of one answer. */
 export const pageRows = 50;

@@ -5,7 +5,7 @@ import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { DeadLetters } from "#shared/ports/dead-letters.ts";
 import type { Journal } from "#shared/ports/journal.ts";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { ProviderType } from "#shared/calls/provider-types.ts";
 import type { CallbackSubject } from "#shared/settings/callback-url.ts";

@@ -1,6 +1,6 @@
 import { testClientOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
-import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { readOfToday } from "#shared/policy/restores.ts";
 import {
   agentsOfBoth,
   allTokens,
@@ -51,14 +51,14 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
   async function readToken(id: string): Promise<Found> {
     try {
       const epoch = await readEpoch.next();
-      const read = await documents.read([tokenKeyOf(id), sweepKey, restoreKey]);
-      readEpoch.note(read.get("sweep", sweepKey.key)?.value.epoch);
-      if (isLedgerSuspended(read, epoch)) {
+      const found = await readOfToday([tokenKeyOf(id)], epoch, documents);
+      readEpoch.remember(found.epoch);
+      if (!found.isOfToday) {
         throw new UncheckedTokenError(
           "the ledger was restored, and its journal is not applied yet",
         );
       }
-      const token = read.get("token", id);
+      const token = found.read.get("token", id);
       if (token === undefined) return undefined;
       const clientKey = clientKeyOf(token.value.client);
       const client = (await documents.read([clientKey])).get("client", clientKey.key)?.value;
@@ -140,10 +140,10 @@ function ownerOf({ client, isTest }: StoredToken): string {
 function createEpochReader({ epochStore, clock }: ApiDeps) {
   let seen = 0;
   let knownAt = -Infinity;
-  const note = (epoch = 0) => (seen = Math.max(seen, epoch));
+  const remember = (epoch = 0) => (seen = Math.max(seen, epoch));
   const read = async () => {
     try {
-      note(await epochStore.read());
+      remember(await epochStore.read());
       knownAt = clock.now();
     } catch (error) {
       if (clock.now() - knownAt > epochKnownMsMax) throw error;
@@ -155,7 +155,7 @@ function createEpochReader({ epochStore, clock }: ApiDeps) {
     now: () => clock.now(),
   });
   return {
-    note,
+    remember,
     async next(): Promise<number> {
       await reads.find("epoch");
       return seen;

@@ -1,4 +1,4 @@
-import { checkBreakerOf } from "#shared/policy/breakers.ts";
+import { checkBreakerOf } from "#shared/rules/checks.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";

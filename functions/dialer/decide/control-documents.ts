@@ -2,12 +2,8 @@ import type { Call } from "#shared/calls/call-request.ts";
 import { rememberReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
 import { documentsAgeMsMax } from "#shared/lib/timing.ts";
 import { failureKeysOf } from "#shared/policy/breakers.ts";
-import {
-  type ControlDocuments,
-  doNotCallListKey,
-  listIn,
-  mergeControlDocuments,
-} from "#shared/policy/controls.ts";
+import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
+import { doNotCallListKey, listIn } from "#shared/policy/do-not-call.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";

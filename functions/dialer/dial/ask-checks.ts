@@ -3,7 +3,8 @@ import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { findPassedChecks } from "#shared/calls/passed-check.ts";
 import { type Check, findCheck } from "#shared/dial-plan/checks.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { checkBreakerOf } from "#shared/policy/breakers.ts";
+import { checkBreakerOf } from "#shared/rules/checks.ts";
+import { takeOneOf } from "../record/permits.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "#shared/policy/check-answers.ts";
 import type { ControlDocuments } from "#shared/policy/controls.ts";
 import { inTurn, peeks, unprobed } from "#shared/rules/gates.ts";
@@ -152,8 +153,7 @@ async function takePermit(
 ): Promise<number | undefined> {
   const pace = toPace(check.requestsPerSecond, 1);
   const window = { count: 1, notBefore: clock.now(), notAfter: askBy };
-  const key = { kind: "pace", key: checkBreakerOf(name) } as const;
-  return (await documents.takePermits(key, pace, window))[0];
+  return takeOneOf(checkBreakerOf(name), { pace, window }, documents);
 }
 
 /** Takes a connection for a check. Undefined: there was none in time. */

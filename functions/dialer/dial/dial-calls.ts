@@ -63,12 +63,11 @@ export async function dialCalls(
     deps.log("alarm", "ledger.unreachable", { count: ids.length, error: errorForLog(error) });
     for (const id of ids) retry.add(id);
   };
-  const listed = listRefused(plan);
   const idsOf = (writes: readonly ToWrite[]) => writes.map(({ call }) => call.id);
   const [results] = await Promise.all([
     dialAll(plan, deps, deadline),
     writeDecided(plan.writes, deps).catch(failed(idsOf(plan.writes))),
-    listed.length > 0 ? renewEntries(listed, plan.read, deps) : undefined,
+    renewEntries(plan.writes, plan.read, deps),
     review(plan.reviews, deps).catch(failed(plan.reviews.map(({ id }) => id))),
     plan.lookUps.length > 0 ? lookUpCalls(plan.lookUps, deps, deadline) : undefined,
   ]);
@@ -104,11 +103,6 @@ function stepsOf(
   const isPolled = findNextPollAt({ route, claimedAt: now }, now, deps) !== undefined;
   const of = { ...call, agentId: call.request.agent_id, before: row?.history ?? [] };
   return [enteredStep({ ...of, state: result.state, isPolled }, now)];
-}
-
-/** Returns the calls that the do-not-call list ends. */
-function listRefused({ writes }: DecidedCalls): Call[] {
-  return writes.flatMap(({ call, decided }) => (decided.reason === "do_not_call" ? call : []));
 }
 
 async function readAndDecide(

@@ -1,4 +1,4 @@
-import { claimAgeMsMax, claimLifeMs, slowMs } from "#shared/lib/timing.ts";
+import { claimLifeMs, requestEndsBy, slowMs } from "#shared/lib/timing.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import type { DialingCall } from "#shared/ports/ledger.ts";
@@ -73,5 +73,5 @@ function requestEndsAt(call: DialingCall, snapshot: Snapshot): number {
   if (one === undefined) return call.dueAt;
   const { timeoutSeconds } = one.target.account;
   const claimedAt = call.dueAt - claimLifeMs(timeoutSeconds);
-  return claimedAt + claimAgeMsMax + (one.isSlow ? timeoutSeconds * 1000 : slowMs);
+  return requestEndsBy(claimedAt, one.isSlow ? timeoutSeconds * 1000 : slowMs);
 }

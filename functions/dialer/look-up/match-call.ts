@@ -1,4 +1,4 @@
-import { claimAgeMsMax } from "#shared/lib/timing.ts";
+import { requestEndsBy } from "#shared/lib/timing.ts";
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "#shared/calls/states.ts";
@@ -32,7 +32,7 @@ export function findPeriod(
   const limitMs = settings.table.account(route).timeoutSeconds * 1000;
   return {
     from: claimedAt - clockMarginMs,
-    until: (lostUntil ?? claimedAt) + claimAgeMsMax + limitMs + clockMarginMs,
+    until: requestEndsBy(lostUntil ?? claimedAt, limitMs) + clockMarginMs,
   };
 }
 

@@ -6,7 +6,8 @@ import {
 } from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
-import type { Pace } from "#shared/telephony/rate.ts";
+import type { Documents } from "#shared/ports/documents.ts";
+import type { Pace, PermitRequest } from "#shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { paceKeyOf } from "#shared/rules/pace.ts";
 import DataLoader from "dataloader";
@@ -67,4 +68,14 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
     triesMax: permitsMax,
   };
 }
+
+/** Takes one permit of a pace that is no account's. Undefined: there is none in the window. */
+export async function takeOneOf(
+  name: string,
+  { pace, window }: { pace: Pace; window: PermitRequest },
+  documents: Pick<Documents, "takePermits">,
+): Promise<number | undefined> {
+  return (await documents.takePermits(paceKeyOf(name), pace, window))[0];
+}
+
 export type Permits = ReturnType<typeof createPermits>;

@@ -1,25 +1,26 @@
 import { hashedNumberOf } from "#shared/calls/ids.ts";
-import type { Call } from "#shared/calls/call-request.ts";
-import { clientEntryOf } from "#shared/policy/controls.ts";
-import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import { clientEntryOf } from "#shared/policy/do-not-call.ts";
 import { renewNumbers } from "#shared/policy/dnc-entries.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import type { ToWrite } from "./write-decisions.ts";
 
 /**
- * Moves the do-not-call entries of calls that were just refused from the former HASH_KEY to the current one.
+ * Moves the do-not-call entries of calls that are refused now from the former HASH_KEY to the current one.
  * Never throws: what is left is moved by the next call.
  *
  * @param read documents by which the calls were refused
  */
 export async function renewEntries(
-  calls: readonly Call[],
+  writes: readonly ToWrite[],
   read: DocumentsRead,
   deps: Pick<DialerDeps, "settings" | "documents" | "clock" | "random" | "log">,
 ): Promise<void> {
   const { hashKeys } = deps.settings;
-  const entries = calls.flatMap((call) => {
+  const entries = writes.flatMap(({ call, decided }) => {
+    if (decided.reason !== "do_not_call") return [];
     const hashes = hashesOf(hashedNumberOf(call), hashKeys);
     return [hashes, hashes.map((hash) => clientEntryOf(hash, call.client))];
   });

@@ -16,7 +16,7 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { callerIdsKeyOf } from "#shared/rules/caller-ids.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 /** Time for which an agent's results are kept after the last one. */
 const storedMs = 7 * dayMs;

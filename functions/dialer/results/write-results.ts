@@ -44,7 +44,7 @@ export async function writeResults(
   askedAt: number,
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<boolean> {
-  const { settings, log } = deps;
+  const { log } = deps;
   const byId = new Map(found.map((one) => [one.row.id, one]));
   const { changed: written, conflicts } = await changeRows(
     found.map(({ row }) => row),
@@ -83,12 +83,8 @@ export async function writeResults(
     ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
     deps,
   );
-  const { agents, results: polling } = settings.plan;
-  const hasPool = Object.values(agents).some(({ callerIds }) => callerIds !== undefined);
-  if (polling?.pauseAgents === true || hasPool) {
-    const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
-    await watchResults(ended.filter(isFirst), deps);
-  }
+  const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
+  await watchResults(ended.filter(isFirst), deps);
   await makeNextTries(written, deps);
   for (const { row, told } of found) await followLateWish(row, told, deps);
   return conflicts === 0;

@@ -1,6 +1,6 @@
 import type { Documents } from "#shared/ports/documents.ts";
 import type { DeadLetters } from "#shared/ports/dead-letters.ts";
-import type { EpochStore } from "#shared/policy/controls.ts";
+import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { Journal } from "#shared/ports/journal.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { Log } from "#shared/lib/log.ts";

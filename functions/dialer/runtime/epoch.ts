@@ -1,10 +1,6 @@
-import {
-  type ControlDocuments,
-  isLedgerSuspended,
-  isTooFarAhead,
-  restoreKey,
-  sweepKey,
-} from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
+import { isLedgerSuspended, isTooFarAhead, restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import type {
   DocumentKey,
   DocumentsRead,

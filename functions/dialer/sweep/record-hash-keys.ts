@@ -1,5 +1,5 @@
+import { namesOf } from "#shared/policy/do-not-call.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
-import { namesOf } from "#shared/policy/controls.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

@@ -5,15 +5,9 @@ import type { ClientAgent } from "#shared/policy/breakers.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
-import {
-  cancellationKeyOf,
-  type ControlDocuments,
-  doNotCallListKey,
-  isOfOtherKey,
-  listIn,
-  toControlDocuments,
-  upkeepKey,
-} from "#shared/policy/controls.ts";
+import { type ControlDocuments, toControlDocuments } from "#shared/policy/controls.ts";
+import { doNotCallListKey, isOfOtherKey, listIn } from "#shared/policy/do-not-call.ts";
+import { upkeepKey } from "#shared/policy/sweeps.ts";
 import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
@@ -23,8 +17,7 @@ import { readNumbers } from "./read-numbers.ts";
 import type { NumberHashes } from "#shared/telephony/phone-number.ts";
 import { agentsOf } from "#shared/dial-plan/splits.ts";
 import { roundKeyOf } from "#shared/policy/split-rounds.ts";
-import { cancellationKeysOf } from "#shared/rules/cancellation.ts";
-import { forecastKeys } from "#shared/rules/gates.ts";
+import { forecastKeys, orderKeys, requestKeys } from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 
@@ -106,8 +99,8 @@ export async function readControls(
     dispatcherKey,
     upkeepKey,
     ...[...asIs].flatMap((name) => (posted.has(name) ? [] : roundKeyOf(name))),
-    ...waiting.flatMap(cancellationKeysOf),
-    ...[...waitingRequests].map((request) => cancellationKeyOf({ request })),
+    ...waiting.flatMap((call) => orderKeys({ call })),
+    ...requestKeys(waitingRequests),
     ...plans.flatMap((plan) => keysUnder(plan, [...backlogs.values()], now)),
   ];
   const controls = await deps.documents.read(distinctKeys(keys));

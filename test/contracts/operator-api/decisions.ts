@@ -7,7 +7,7 @@ import { toCalls } from "#shared/ports/call-messages.ts";
 import { aCall } from "#test/support/calls.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 import { cancelAsClient, type OperatorApiBench } from "./setup.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 
 /** Describes operators' decisions about calls: redials, resolutions and cancellations. */
 export function itActsOnCalls(api: OperatorApiBench): void {

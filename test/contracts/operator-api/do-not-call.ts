@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
-import { doNotCallKeysOf, doNotCallListKey, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import {
+  doNotCallKeysOf,
+  doNotCallListKey,
+  isOnDoNotCallList,
+} from "#shared/policy/do-not-call.ts";
 import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
 import { tokens } from "#test/support/environment.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";

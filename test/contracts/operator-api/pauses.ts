@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Answer, type OperatorApiBench } from "./setup.ts";
 import { removeCurrent } from "#test/support/documents.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 /** Describes pauses, breakers, and the backlogs that they hold. */
 export function itPausesCalls(api: OperatorApiBench): void {

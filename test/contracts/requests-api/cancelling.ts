@@ -6,7 +6,7 @@ import { acceptedId } from "#test/support/calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 
 /** Reads the orders that cancel a request, or some of its calls. */
 async function readOrders(api: RequestsApiBench, request: string) {

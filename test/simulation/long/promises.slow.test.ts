@@ -12,7 +12,7 @@ import {
   unknown,
   vapi,
 } from "../dispatch-bench.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 /** Promises to clients who share accounts, deliveries and time, in simulated time over the real core. */
 

@@ -14,7 +14,7 @@ import { suspendedAt } from "#test/support/document-values.ts";
 import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { createMemoryJournal } from "#test/support/memory-journal.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 
 const start = Date.parse("2026-06-01T10:00Z");
 

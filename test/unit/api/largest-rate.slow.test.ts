@@ -4,7 +4,7 @@ import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
 import { writeBudgets } from "#functions/api/actions/write-budgets.ts";
 import { withCalls } from "#shared/calls/ids.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
-import { cancellationKeyOf } from "#shared/policy/controls.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 import { isPart } from "#shared/ports/journal.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { acceptedId, aRequestId } from "#test/support/calls.ts";

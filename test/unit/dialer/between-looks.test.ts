@@ -13,7 +13,7 @@ import {
 } from "#test/support/dialer-calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const account = "webhook:http://127.0.0.1:9";

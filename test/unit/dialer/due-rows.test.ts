@@ -5,7 +5,7 @@ import { backlogOf } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { documentOf, putDocument, putWaiting } from "#test/support/dialer-calls.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const key = backlogOf({ client: "crm", agentId: "agent_sales" });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { doNotCallKeyOf, doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/controls.ts";
+import { doNotCallKeyOf, doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/do-not-call.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallbackReport } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

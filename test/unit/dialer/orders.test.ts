@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { doNotCallKeyOf, doNotCallListKey, type Pausable } from "#shared/policy/controls.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/do-not-call.ts";
+import type { Pausable } from "#shared/rules/pause.ts";
 import { afterClaims } from "#test/support/claims.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import { suspendedAt, sweptAt } from "#test/support/document-values.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -12,7 +12,7 @@ import {
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "#test/support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "#test/support/results-bench.ts";
 import { perTier } from "#test/support/per-tier.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const agent = "agent_sales";
 const result = (status: CallResult["status"], seconds: number | null = null): CallResult => ({

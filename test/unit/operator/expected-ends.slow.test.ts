@@ -5,7 +5,7 @@ import { createTestApi } from "#test/support/api.ts";
 import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
 import { pause, putDocument } from "#test/support/dialer-calls.ts";
-import { pauseKeyOf } from "#shared/policy/controls.ts";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const onePerSecond = { providers: { webhook: { callsPerSecond: 1 } } };
 const nine = { callingHours: { default: { "mon-sun": ["09:00-17:00"] } } };

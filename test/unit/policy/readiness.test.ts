@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
-import { restoreKey, sweepKey } from "#shared/policy/controls.ts";
+import { restoreKey } from "#shared/policy/restores.ts";
+import { sweepKey } from "#shared/policy/sweeps.ts";
 import { listUnready } from "#shared/policy/readiness.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import type { Kind } from "#shared/ports/document-kinds.ts";

@@ -36,13 +36,14 @@ const outsideMax = 5;
 const rules: Readonly<Record<string, Named>> = {
   restore: {
     words: /isSuspended|isLedgerSuspended|"restored"|restoreKey|isTooFarAhead/,
-    most: 11,
+    most: 9,
     room: [
       "runtime/epoch.ts",
       "operator/restores.ts",
       "calls/restore-row.ts",
       "rules/lost-by-restore.ts",
       "policy/controls.ts",
+      "policy/restores.ts",
     ],
   },
   "lost-by-restore": { words: /mayHaveBeenLost|mayHaveBeenDialed|mayHaveHadRow/, most: 4 },
@@ -50,11 +51,12 @@ const rules: Readonly<Record<string, Named>> = {
     words: /findErasure|erasureKeyOf|"erased"|erasedAt/, // The result of an action on many calls.
     not: ["operator/bulk.ts"],
     most: 7,
-    room: ["calls/erase-row.ts", "policy/erase-number.ts"],
+    room: ["calls/erase-row.ts", "policy/erase-number.ts", "policy/erasures.ts"],
   },
   cancellation: {
     words: /findCancellation|cancellationKeysOf|cancellationKeyOf|isCovered/,
-    most: 6,
+    most: 3,
+    room: ["policy/cancellation-orders.ts"],
   },
   expiry: {
     words: /expiryOf|state(: |\) === | === |\.)"EXPIRED"|"expired"/,
@@ -71,12 +73,12 @@ const rules: Readonly<Record<string, Named>> = {
   destination: { words: /mayBeDialed|mayBeCalled|destination_denied/, most: 3 },
   "do-not-call": {
     words: /isOnDoNotCallList|doNotCallKeysOf|"?\bdo_not_call\b"?|doNotCallKeyOf|isOfOtherKey/,
-    most: 9,
+    most: 7,
     room: [
       "operator/do-not-call.ts",
       "operator/find-listed.ts",
       "policy/dnc-entries.ts",
-      "policy/controls.ts",
+      "policy/do-not-call.ts",
       "record/renew-entries.ts",
     ],
     // Names of a path and of provider's reasons.
@@ -85,7 +87,7 @@ const rules: Readonly<Record<string, Named>> = {
   context: { words: /contextProblem|context_not_carried/, most: 13, room: ["shared/providers/"] },
   route: {
     words: /\broute_gone\b|\broute\.gone\b/,
-    most: 5,
+    most: 4,
   },
   "not-before": {
     words: /\bnot_before\b|\bnotBefore: *number \| null|call\.notBefore/,
@@ -99,7 +101,7 @@ const rules: Readonly<Record<string, Named>> = {
   pause: { words: /isPaused|pauseKeysOf|pauseKeyOf|\bpaused: [("]|"paused"/, most: 5 },
   "caller-ids": {
     words: /withCallerId|callerIdsKeyOf|isPoolResting|\bcaller_ids\b|callerIds/,
-    most: 7,
+    most: 5,
     room: ["providers/caller-pool.ts"],
   },
   "calls-per-day": {
@@ -117,7 +119,7 @@ const rules: Readonly<Record<string, Named>> = {
   },
   pace: {
     words: /\bpace\b *[=!]==|paceKeyOf|findNextPermitAt|"pace"|\bpace: \(|takePermits|arrivalUs/,
-    most: 11,
+    most: 10,
     room: [
       "record/permits.ts",
       "telephony/rate.ts",
@@ -135,7 +137,7 @@ const rules: Readonly<Record<string, Named>> = {
   },
   checks: {
     words: /route\.checks|\.checks\b|askChecks|findCheck|checkBreakerOf|validUntil|check_outdated/,
-    most: 12,
+    most: 10,
     room: [
       "dial/ask-checks.ts",
       "runtime/ask-check.ts",
@@ -161,7 +163,7 @@ const rules: Readonly<Record<string, Named>> = {
     most: 6,
     not: ["sweep/compact-journal.ts"],
   },
-  "claim-age": { words: /claimAgeMsMax|claim_too_old|clockStepMs/, most: 6 },
+  "claim-age": { words: /claimAgeMsMax|claim_too_old|clockStepMs/, most: 3 },
   "earlier-tries": { words: /\bplaced_before\b|\bancestor_unknown\b/, most: 2 },
 };
 

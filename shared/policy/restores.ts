@@ -1,0 +1,58 @@
+import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import type { Documents } from "../ports/documents.ts";
+import { sweepKey } from "./sweeps.ts";
+
+/**
+ * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. Sweeps therefore
+ * count an epoch, in the ledger and then in the object store beside it. A ledger whose epoch is behind the
+ * object store's has gone back: nothing is dialed until an operator has named the time of the backup, and every
+ * row that may have been dialed since is looked up or waits for review.
+ */
+
+export const restoreKey = { kind: "restore", key: "ledger" } as const;
+
+/** Names the documents that say how the ledger stands: its sweeps and its last restore. */
+export const ledgerKeys = [sweepKey, restoreKey] as const;
+
+/**
+ * True while nothing may be dialed because the ledger was restored.
+ *
+ * @param documents those of `sweepKey` and `restoreKey`
+ * @param epochSeen the highest epoch that was seen anywhere before the documents were read
+ */
+export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): boolean {
+  const state = documents.get("restore", restoreKey.key)?.value.state;
+  if (state === "suspended" || state === "confirmed") return true;
+  const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
+  return epoch < epochSeen;
+}
+
+/**
+ * Reads documents of which a restored ledger may have an earlier state.
+ *
+ * @param epochSeen the object store's epoch, read before
+ * @returns the ledger's epoch, and whether what was read is true of today: not until a restore is dealt with
+ */
+export async function readOfToday(
+  keys: readonly DocumentKey[],
+  epochSeen: number,
+  documents: Pick<Documents, "read">,
+): Promise<{ read: DocumentsRead; epoch: number | undefined; isOfToday: boolean }> {
+  const read = await documents.read([...keys, ...ledgerKeys]);
+  const epoch = read.get(sweepKey.kind, sweepKey.key)?.value.epoch;
+  return { read, epoch, isOfToday: !isLedgerSuspended(read, epochSeen) };
+}
+
+/** Maximum epochs by which the ledger may be ahead of the object store. */
+const epochsAheadMax = 3;
+
+/**
+ * True if the object store's epoch is too far behind. A restore of the ledger could then go unnoticed, so no waiting
+ * row may be dialed.
+ */
+export function isTooFarAhead({
+  epoch,
+  epochOutside = epoch,
+}: Pick<ValueOf<"sweep">, "epoch" | "epochOutside">): boolean {
+  return epoch > epochOutside + epochsAheadMax;
+}
