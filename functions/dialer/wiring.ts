@@ -21,7 +21,7 @@ export function createDialerMemory(): DialerMemory {
       seen: undefined,
       readAt: -Infinity,
       knownAt: -Infinity,
-      restoredAt: 0,
+      begunAt: 0,
       heartbeatReadAt: -Infinity,
     },
     letters: { listAt: -Infinity, waitUntil: new Map() },

@@ -3,7 +3,7 @@ import type { Documents } from "#shared/ports/documents.ts";
 import type { FoundDocument, StoredDocument } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import { type CallLedger, comparePositions, type DuePosition } from "#shared/ports/ledger.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import * as z from "#shared/lib/zod.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { RouteDeps } from "../api/http/context.ts";

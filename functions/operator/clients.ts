@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { guardLimits } from "#shared/dial-plan/guards.ts";
 import * as z from "#shared/lib/zod.ts";
 import { clientKeyOf, type StoredClient } from "#shared/policy/stored-tokens.ts";
-import { readOfToday } from "#shared/policy/restores.ts";
+import { readOfToday } from "#shared/policy/ledger-epoch.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
@@ -88,7 +88,7 @@ const putClient = declareRoute({
   async handle({ c, deps, body: { agents, quota } }) {
     const name = nameIn(c);
     if (name === undefined) return noSuchClient(c);
-    const restored = await refuseWhileRestored(c, deps);
+    const restored = await refuseWhileSuspended(c, deps);
     if (restored !== undefined) return restored;
     const limits = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
     const current = await findClient(name, deps);
@@ -132,7 +132,7 @@ const removeClient = declareRoute({
     const name = nameIn(c);
     if (name === undefined) return noSuchClient(c);
     if ((await findClient(name, deps)) === undefined)
-      return (await refuseWhileRestored(c, deps)) ?? noSuchClient(c);
+      return (await refuseWhileSuspended(c, deps)) ?? noSuchClient(c);
     await recordAction(c, { action: "remove_client", target: `client ${name}` }, deps);
     const change = (current: StoredClient | undefined) =>
       current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
@@ -148,7 +148,7 @@ export const clientRoutes = [listClients, putClient, removeClient];
  * Returns the problem that the ledger was restored and its journal is not applied yet; undefined otherwise. A client that was changed
  * in a restored ledger might bring back tokens that ended with it.
  */
-export async function refuseWhileRestored(
+export async function refuseWhileSuspended(
   c: Context<ApiEnv>,
   { documents, epochStore }: RouteDeps,
 ): Promise<Response | undefined> {

@@ -1,8 +1,7 @@
 import { type CallState, callStates } from "#shared/calls/states.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { ledgerKeys } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import * as z from "#shared/lib/zod.ts";

@@ -8,7 +8,7 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
   namesOf,
-} from "#shared/policy/do-not-call.ts";
+} from "#shared/policy/number-entries.ts";
 import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";

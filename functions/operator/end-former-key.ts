@@ -1,4 +1,4 @@
-import { doNotCallListKey, findCurrentSince } from "#shared/policy/do-not-call.ts";
+import { doNotCallListKey, findCurrentSince } from "#shared/policy/number-entries.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
 import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";

@@ -3,7 +3,7 @@ import {
   doNotCallKeysOf,
   isOfOtherKey,
   isOnDoNotCallList,
-} from "#shared/policy/do-not-call.ts";
+} from "#shared/policy/number-entries.ts";
 import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";

@@ -5,7 +5,7 @@ import { callStates, states } from "#shared/calls/states.ts";
 import { isLaterTry } from "#shared/calls/chain.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
-import { listHolding } from "#shared/rules/texts.ts";
+import { holderNameText, listHolding } from "#shared/rules/texts.ts";
 import { type ExpectedEnd, readExpectedEnds } from "./forecast/expected-ends.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
@@ -62,11 +62,7 @@ export const requestViewSchema = z
                 `As in a row (${listHolding()}); \`not_read\`: not all that waits could be read`,
               ),
             ),
-          name: z
-            .string()
-            .check(
-              z.describe("The pause, breaker, rule of the plan, account or check; may be empty"),
-            ),
+          name: z.string().check(z.describe(holderNameText)),
           calls: z.int(),
         }),
       )

@@ -1,6 +1,5 @@
 import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";

@@ -13,7 +13,7 @@ import { UncheckedTokenError } from "../api/http/port-limits.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute, type Route } from "../api/http/route.ts";
 import { findSentFile, markSentPart, startSentFile } from "../api/requests/sent-files.ts";
-import { refuseWhileRestored } from "./clients.ts";
+import { refuseWhileSuspended } from "./clients.ts";
 
 const sendersSchema = z.strictObject({
   clients: z.array(
@@ -101,8 +101,8 @@ function forClient(route: Route): Route {
 /** Returns the client in the path as the caller of its calls, or the problem that it may place none. */
 async function findSender(c: Context<ApiEnv>, deps: RouteDeps): Promise<Caller | Response> {
   const client = clientOfPath(c.req.param("id") ?? "");
-  const restored = await refuseWhileRestored(c, deps);
-  if (restored !== undefined) return restored;
+  const suspended = await refuseWhileSuspended(c, deps);
+  if (suspended !== undefined) return suspended;
   if (deps.listedTokens === undefined) throw new UncheckedTokenError("API_TOKENS cannot be read");
   const agents = (await deps.agentsByClient(deps.clock.now())).get(client);
   if (agents === undefined) {

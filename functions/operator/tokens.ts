@@ -22,7 +22,7 @@ import { answerProblem, answerUnprocessable, type ProblemError } from "../api/ht
 import { refuseAboveBudget } from "../api/actions/write-budgets.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { refuseRights } from "./granted-rights.ts";
-import { agentsField, refuseWhileRestored, requireClient } from "./clients.ts";
+import { agentsField, refuseWhileSuspended, requireClient } from "./clients.ts";
 
 const states = ["valid", "ended", "expired", "client_removed", "replaced", "key_gone"] as const;
 
@@ -115,7 +115,7 @@ const makeToken = declareRoute({
     const now = clock.now();
     const refused = refuseRights(c, body.rights, deps);
     if (refused !== undefined) return refused;
-    const of = (await refuseWhileRestored(c, deps)) ?? (await requireClient(c, deps));
+    const of = (await refuseWhileSuspended(c, deps)) ?? (await requireClient(c, deps));
     if (of instanceof Response) return of;
     const errors = errorsIn(body, deps);
     if (errors.length > 0) return answerUnprocessable(c, errors);
@@ -168,7 +168,7 @@ const endToken = declareRoute({
     const isKnown =
       madeIdPattern.test(id) && (await documents.read([name])).get("token", id) !== undefined;
     // A token that was made since the backup comes back with the journal.
-    if (!isKnown) return (await refuseWhileRestored(c, deps)) ?? noSuchToken(c);
+    if (!isKnown) return (await refuseWhileSuspended(c, deps)) ?? noSuchToken(c);
     await recordAction(c, { action: "end_token", target: `token ${id}` }, deps);
     const now = clock.now();
     const end = { endedAt: now, endedBy: c.get("caller").tokenId };

@@ -5,7 +5,7 @@ import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { agentsOf } from "#shared/dial-plan/splits.ts";
 import * as z from "#shared/lib/zod.ts";
 import { hourMs } from "#shared/lib/units.ts";
-import { listHolding } from "#shared/rules/texts.ts";
+import { holderNameText, listHolding } from "#shared/rules/texts.ts";
 import { countHolders, endOf } from "./forecast/expected-ends.ts";
 import { type CallNow, readWaitingNow, type WaitingNow } from "./forecast/waiting-now.ts";
 import type { RouteDeps } from "../api/http/context.ts";
@@ -22,9 +22,7 @@ const accountsMax = 20;
 
 const holderFields = {
   reason: z.string().check(z.describe(`What holds the calls now: as in a row (${listHolding()})`)),
-  name: z
-    .string()
-    .check(z.describe("The pause, breaker, rule of the plan, account or check; may be empty")),
+  name: z.string().check(z.describe(holderNameText)),
 };
 
 /** The holders of waiting calls, each with its calls. */

@@ -212,6 +212,9 @@ export function headersOf({
   };
 }
 
+/** The client and agent of calls, which share a backlog. */
+export type ClientAgent = Pick<CallRow, "client" | "agentId">;
+
 /** Names a client and an agent: the backlog of their calls that are not urgent, and their circuit breaker. */
 export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId">): string {
   return JSON.stringify([client, agentId]);

@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
-import { backlogOf, type CallRow } from "../calls/call-row.ts";
+import { backlogOf, type ClientAgent } from "../calls/call-row.ts";
 import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
 
 export type BreakerDocument = StoredDocument<"breaker">;
-
-/** The client and agent of a backlog. */
-export type ClientAgent = Pick<CallRow, "client" | "agentId">;
 
 export function accountBreakerOf(account: string): string {
   return `account:${account}`;

@@ -1,6 +1,6 @@
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { toRead } from "../ports/found-documents.ts";
-import { isLedgerSuspended } from "./restores.ts";
+import { isLedgerSuspended } from "./ledger-epoch.ts";
 
 /** Documents that control calls. */
 export interface ControlDocuments extends DocumentsRead {

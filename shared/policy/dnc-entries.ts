@@ -4,7 +4,7 @@ import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 import { keyNameIn } from "../telephony/phone-number.ts";
-import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./number-entries.ts";
 
 /** Entries of one write, so that each ends within its time limit. */
 const entriesAtOnce = 500;

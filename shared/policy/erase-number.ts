@@ -5,7 +5,7 @@ import { dayMs, minuteMs } from "../lib/units.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { CallLedger } from "../ports/ledger.ts";
-import { erasureKeyOf } from "./erasures.ts";
+import { erasureKeyOf } from "./number-entries.ts";
 import { changeList, inParts, type ListDeps } from "./dnc-entries.ts";
 
 /** Rows of one page, and maximum pages of one go: each goes through the newest rows again, so it must reach the oldest. */

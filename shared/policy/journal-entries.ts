@@ -12,8 +12,8 @@ import { clientReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
 import { byDocument, withOrder } from "./cancellation-orders.ts";
 import { inParts } from "./dnc-entries.ts";
-import { restoreReceiver } from "./stored-receivers.ts";
-import { restoreClient, restoreToken } from "./stored-tokens.ts";
+import { replayReceiver } from "./stored-receivers.ts";
+import { replayClient, replayToken } from "./stored-tokens.ts";
 import { type EraseDeps, rememberErasures } from "./erase-number.ts";
 import { applyListings, type Listing, readRemovals } from "./listing-order.ts";
 
@@ -166,9 +166,9 @@ export async function applyEntries(bodies: readonly string[], deps: EraseDeps): 
     ofKind("erase").flatMap(({ hashes, ...of }) => hashes.map((one) => ({ ...of, hash: one }))),
     deps,
   );
-  for (const one of ofKind("client")) await restoreClient(one, deps);
-  for (const one of ofKind("token")) await restoreToken(one, deps);
-  for (const one of ofKind("receiver")) await restoreReceiver(one, deps);
+  for (const one of ofKind("client")) await replayClient(one, deps);
+  for (const one of ofKind("token")) await replayToken(one, deps);
+  for (const one of ofKind("receiver")) await replayReceiver(one, deps);
 }
 
 /** Returns the changes of the do-not-call list of an entry. */

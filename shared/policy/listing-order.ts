@@ -6,7 +6,7 @@ import { dayMs } from "../lib/units.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import type { DocumentKey, ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
-import { doNotCallKeyOf } from "./do-not-call.ts";
+import { doNotCallKeyOf } from "./number-entries.ts";
 import { inParts, type ListDeps, nameKeys } from "./dnc-entries.ts";
 
 /** Time by which clocks of processes may differ. Of changes further apart the later one holds, whatever a restore has lost of counts. */

@@ -1,7 +1,6 @@
 import { minuteMs } from "../lib/units.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { restoreKey } from "./restores.ts";
-import { sweepKey } from "./sweeps.ts";
+import { restoreKey, sweepKey } from "./ledger-epoch.ts";
 import { dispatcherKey } from "./dispatcher.ts";
 
 /** The documents that show whether the dialer works. */

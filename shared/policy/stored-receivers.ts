@@ -26,7 +26,7 @@ export function toReceiversDocument(
 }
 
 /** Writes a client's receiver as the journal has it: events would go to one that was removed, or under a former secret. */
-export async function restoreReceiver(
+export async function replayReceiver(
   { client, name, value }: KeptReceiver,
   deps: {
     documents: Documents;

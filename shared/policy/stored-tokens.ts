@@ -21,7 +21,7 @@ export function tokenKeyOf(id: string): DocumentKey<"token"> {
 }
 
 /** Writes a client as the journal has it, unless it was changed later. */
-export async function restoreClient(
+export async function replayClient(
   { name, value, expiresAt }: Kept<StoredClient>,
   deps: KeepDeps,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function restoreClient(
 }
 
 /** Writes a token as the journal has it: its making where the ledger lacks it, and its end always. An end stays. */
-export async function restoreToken(
+export async function replayToken(
   { name, value, expiresAt }: Kept<StoredToken>,
   deps: KeepDeps,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
 import { guardKinds } from "./guard-kinds.ts";
-import { clientReceiverBreakerSchema, receiverKinds } from "./receiver-kinds.ts";
+import { clientReceiverHealthSchema, receiverKinds } from "./receiver-kinds.ts";
 import { splitKinds } from "./split-kinds.ts";
 import { sentFileKind } from "./sent-file-kind.ts";
 import { tokenKinds } from "./token-kinds.ts";
@@ -182,8 +182,8 @@ const kinds = {
       nextAt: time,
       /** True if its last answer took more than five seconds. */
       isSlow: z.boolean(),
-      /** Circuit breaker of a client's own receiver. */
-      breaker: z.optional(clientReceiverBreakerSchema),
+      /** Failures of a client's own receiver. */
+      health: z.optional(clientReceiverHealthSchema),
     }),
   /** Key: the number's hash. Calls that count towards its caps. */
   cap: () =>

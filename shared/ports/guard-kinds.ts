@@ -19,7 +19,7 @@ export const guardKinds = {
       at: z.number(),
       calls: z.number(),
     }),
-  /** Key: agent. What its calls' latest results say of it. See result-breaker.ts. */
+  /** Key: agent. What its calls' latest results say of it. See result-watch.ts. */
   "agent-results": () =>
     z.looseObject({
       /** The latest answered calls, the oldest first: `s` for a short one, `l` for a long one. */

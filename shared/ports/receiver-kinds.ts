@@ -55,15 +55,15 @@ export const receiverKinds = {
     }),
 } as const;
 
-/** A receiver's circuit breaker as its lease's document keeps it. Absent: closed, without a failure. */
-export const clientReceiverBreakerSchema = z.looseObject({
+/** Failures of a client's own receiver, as its lease's document keeps them. Absent: it takes its events. */
+export const clientReceiverHealthSchema = z.looseObject({
   /** Number of failures in a row. */
   failures: z.number(),
-  /** Time of the next probe of the open breaker, and the time between the last two. Absent: it is closed. */
+  /** Time of the next probe, and the time between the last two. Absent: it is not down. */
   probeAt: z.optional(time),
   intervalMs: z.optional(time),
 });
-export type ClientReceiverBreaker = z.infer<typeof clientReceiverBreakerSchema>;
+export type ClientReceiverHealth = z.infer<typeof clientReceiverHealthSchema>;
 
 const prefix = "own:";
 

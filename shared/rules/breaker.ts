@@ -102,7 +102,9 @@ export function seenAlong(
   return { breaker: checks.find(mayBeOpen) ?? find(own), accountBreaker: find(ofAccount) };
 }
 
-function openOf({ breaker, accountBreaker }: Pick<BacklogNow, "breaker" | "accountBreaker">) {
+type Seen = Pick<BacklogNow, "breaker" | "accountBreaker">;
+
+function openOf({ breaker, accountBreaker }: Seen) {
   return [accountBreaker, breaker].flatMap((one) => (one?.value.state === "open" ? [one] : []));
 }
 
@@ -119,8 +121,18 @@ export function backlogRoom(
   return breaker?.value.state === "half_open" ? breaker.value.room - inFlight : undefined;
 }
 
+/** True if a breaker of a backlog, or of its account, is open or half-open. */
+export function isTroubled({ breaker, accountBreaker }: Seen): boolean {
+  return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
+}
+
+/** True if requests of the account failed lately: its breaker lists failing backlogs even while it is closed. */
+export function isAccountTroubled({ accountBreaker }: Seen): boolean {
+  return accountBreaker !== undefined;
+}
+
 /** Open breakers refuse calls until their next probe. */
-export function restsUntil(backlog: Pick<BacklogNow, "breaker" | "accountBreaker">): number {
+export function restsUntil(backlog: Seen): number {
   return Math.max(0, ...openOf(backlog).map(({ value }) => value.probeAt));
 }
 

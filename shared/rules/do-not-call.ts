@@ -3,7 +3,7 @@ import {
   doNotCallKeyOf,
   doNotCallKeysOf,
   isOnDoNotCallList,
-} from "../policy/do-not-call.ts";
+} from "../policy/number-entries.ts";
 import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";

@@ -128,10 +128,7 @@ export const numberNeeds: readonly ((
 ) => boolean)[] = [lostByRestore.needsNumber];
 
 /** Before everything else, of every row and fresh call: documents as just read. */
-export const restored: readonly Judge[] = [
-  restore.admit,
-  /* @__PURE__ */ lostByRestore.admit(ends),
-];
+export const trusted: readonly Judge[] = [restore.admit, /* @__PURE__ */ lostByRestore.admit(ends)];
 
 /** A call that nobody has dialed, by documents that were just read, for the time at which it would leave. */
 export const delivery: readonly Judge[] = /* @__PURE__ */ joined<Judge>(
@@ -233,6 +230,8 @@ export const probedBy = breaker.probedBy;
 /** Questions of the dispatcher to one rule: a route's breakers, until when they refuse, and times of an account's permits. */
 export const breakersAlong = breaker.seenAlong;
 export const refusedUntil = breaker.restsUntil;
+export const isTroubled = breaker.isTroubled;
+export const isAccountTroubled = breaker.isAccountTroubled;
 export const permitsOf = pace.permits;
 export const isPaced = pace.isPaced;
 export const takenUntil = pace.takenUntil;

@@ -2,7 +2,7 @@ import type { Call } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { restoreKey } from "../policy/restores.ts";
+import { restoreKey } from "../policy/ledger-epoch.ts";
 import type { FirstRowFacts } from "./first-row.ts";
 import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";

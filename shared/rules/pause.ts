@@ -1,7 +1,7 @@
 import type { ReadFacts, Holder, KeyedBacklog, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { Route } from "../calls/call-request.ts";
-import type { ClientAgent } from "../policy/breakers.ts";
+import type { ClientAgent } from "../calls/call-row.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 
 /** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */

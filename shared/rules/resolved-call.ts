@@ -1,9 +1,9 @@
 import type { Call, Route } from "../calls/call-request.ts";
-import { backlogOf, type CallRow } from "../calls/call-row.ts";
+import { backlogOf, type CallRow, type ClientAgent } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import { type ClientAgent, breakerNamesOf } from "../policy/breakers.ts";
+import { breakerNamesOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
 import { breakersOf as checkBreakers } from "./checks.ts";

@@ -57,3 +57,7 @@ export function sayReason(code: string): string {
 function sayCode(code: string): string {
   return findMeaning(code) ?? findAnswerMeaning(code) ?? code;
 }
+
+/** Describes the name of what holds calls, for the answers' documents. */
+export const holderNameText =
+  "The pause, breaker, rule of the plan, account or check; may be empty";

@@ -1,6 +1,6 @@
 import { readRows } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { suspendedAt } from "../support/document-values.ts";
 import { type DutiesBench, fillBacklogs } from "../support/duties-bench.ts";
 

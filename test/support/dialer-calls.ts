@@ -13,7 +13,7 @@ import type {
   ValueOf,
 } from "#shared/ports/document-kinds.ts";
 import { type Cancellable, cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
-import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { type Pausable, pauseKeyOf } from "#shared/rules/pause.ts";
 import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";

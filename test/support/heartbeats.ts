@@ -1,4 +1,4 @@
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentChange, Documents } from "#shared/ports/documents.ts";
 import { randomVersion } from "#shared/lib/random.ts";

@@ -13,8 +13,7 @@ import {
   shortNameOf,
 } from "#shared/policy/breakers.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey, upkeepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey, upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { usageKeyOf } from "#shared/policy/usage.ts";

@@ -1,6 +1,6 @@
 import { testClientOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
-import { readOfToday } from "#shared/policy/restores.ts";
+import { readOfToday } from "#shared/policy/ledger-epoch.ts";
 import {
   agentsOfBoth,
   allTokens,

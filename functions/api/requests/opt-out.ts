@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { clientEntryOf } from "#shared/policy/do-not-call.ts";
+import { clientEntryOf } from "#shared/policy/number-entries.ts";
 import { putNumbers, testOptOutMs } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";

@@ -1,12 +1,11 @@
 import { causes, nextIntervalMs, throttles } from "#shared/policy/breaker-causes.ts";
 import {
-  type ClientAgent,
   type BreakerDocument,
   isTestBreaker,
   mayProbe,
   shortNameOf,
 } from "#shared/policy/breakers.ts";
-import { backlogOf } from "#shared/calls/call-row.ts";
+import { backlogOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import type { BreakerCause, ValueOf } from "#shared/ports/document-kinds.ts";
 import { ConflictError } from "#shared/lib/retry.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";

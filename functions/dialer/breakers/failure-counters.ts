@@ -10,8 +10,8 @@ import {
   readRefusals,
   refusalCountersOf,
   refusalsOf,
-  type ClientAgent,
 } from "#shared/policy/breakers.ts";
+import type { ClientAgent } from "#shared/calls/call-row.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 
 /** The facts of a call that its breakers depend on. */

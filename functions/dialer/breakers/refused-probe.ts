@@ -1,9 +1,5 @@
-import {
-  backlogBreakerOf,
-  type ClientAgent,
-  isTestBreaker,
-  numbersBlamed,
-} from "#shared/policy/breakers.ts";
+import { backlogBreakerOf, isTestBreaker, numbersBlamed } from "#shared/policy/breakers.ts";
+import type { ClientAgent } from "#shared/calls/call-row.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { dayMs } from "#shared/lib/units.ts";

@@ -7,7 +7,7 @@ import {
   messageCallsMax,
   messageSchema,
 } from "#shared/ports/call-messages.ts";
-import { OtherHashKeyError } from "#shared/policy/do-not-call.ts";
+import { OtherHashKeyError } from "#shared/policy/number-entries.ts";
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";

@@ -5,7 +5,7 @@ import { applyDecision } from "#shared/calls/transitions.ts";
 import { readClientReceivers } from "#shared/events/outbox-ledger.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { judgeFirstRow } from "#shared/rules/first-row.ts";
-import { ends, halts, restored } from "#shared/rules/gates.ts";
+import { ends, halts, trusted } from "#shared/rules/gates.ts";
 import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { rowStep } from "#shared/policy/usage.ts";
 import type { Delivered } from "#shared/ports/queue.ts";
@@ -78,7 +78,7 @@ async function writeDead(calls: readonly Call[], deps: RowDeps & DecisionDeps): 
   const changes = recent.flatMap((call) => {
     const resolved = known.resolver.resolve(call, undefined);
     const facts = { ...known, at };
-    const verdict = findVerdict(restored, resolved, facts) ?? judgeFirstRow(resolved, ends, facts);
+    const verdict = findVerdict(trusted, resolved, facts) ?? judgeFirstRow(resolved, ends, facts);
     const decision = toDecided(verdict, at);
     const write = { version: random.version(), at };
     const next = applyDecision(undefined, { newCall: toNewCall(call, deps), decision }, write);

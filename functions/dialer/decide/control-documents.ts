@@ -3,7 +3,7 @@ import { rememberReceivers, unknownReceivers } from "#shared/events/outbox-ledge
 import { documentsAgeMsMax } from "#shared/lib/timing.ts";
 import { failureKeysOf } from "#shared/policy/breakers.ts";
 import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
-import { doNotCallListKey, listIn } from "#shared/policy/do-not-call.ts";
+import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
@@ -56,6 +56,16 @@ function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
   return [...failureKeysOf(of, target.breakers), { kind: "backlog", key: backlog }];
 }
 
+/** The beginning of a read: its time, and the changes by this process that it may not see. */
+export interface Asked {
+  at: number;
+  changed: number;
+}
+
+export function beginRead({ clock, memory }: Pick<DialerDeps, "clock" | "memory">): Asked {
+  return { at: clock.now(), changed: memory.breakers.changed };
+}
+
 /**
  * Returns a function that returns the documents of a delivery's calls. It reads them again if they would be more than
  * 5 s old at the requested time, as calls may be dialed minutes after the delivery began, or if this process has
@@ -63,22 +73,19 @@ function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
  */
 export function createFreshDocuments(
   calls: readonly Call[],
-  first: { read: ControlDocuments; askedAt: number; breakersChanged: number },
+  first: { read: ControlDocuments; asked: Asked },
   deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
 ): (at: number) => Promise<ControlDocuments> {
-  const { clock, memory } = deps;
-  let last = { ...first, read: Promise.resolve(first.read) };
+  let last = { asked: first.asked, read: Promise.resolve(first.read) };
   return (at) => {
-    const now = clock.now();
+    const asked = beginRead(deps);
     // If the clock was set back, the age is unknown.
-    const isOld = now < last.askedAt || at - last.askedAt > documentsAgeMsMax;
-    const breakersChanged = memory.breakers.changed;
-    if (isOld || breakersChanged !== last.breakersChanged) {
-      const read = readControlDocuments(calls, { numbers: true }, deps);
-      const asked = { read, askedAt: now, breakersChanged };
-      last = asked;
-      asked.read.catch(() => {
-        if (last === asked) last = { ...asked, askedAt: -Infinity }; // the next caller reads again
+    const isOld = asked.at < last.asked.at || at - last.asked.at > documentsAgeMsMax;
+    if (isOld || asked.changed !== last.asked.changed) {
+      const next = { asked, read: readControlDocuments(calls, { numbers: true }, deps) };
+      last = next;
+      next.read.catch(() => {
+        if (last === next) last = { ...next, asked: { ...asked, at: -Infinity } }; // the next caller reads again
       });
     }
     return last.read;

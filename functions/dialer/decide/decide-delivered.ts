@@ -1,11 +1,17 @@
 import { claimAheadMsMax } from "#shared/lib/timing.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
-import { toCall, type CallRow, backlogOf, isIdempotent } from "#shared/calls/call-row.ts";
+import {
+  toCall,
+  type CallRow,
+  backlogOf,
+  isIdempotent,
+  type ClientAgent,
+} from "#shared/calls/call-row.ts";
 import type { Permission } from "#shared/calls/passed-check.ts";
 import { states } from "#shared/calls/states.ts";
 import type { Decided } from "#shared/calls/transitions.ts";
-import { type ControlDocuments } from "#shared/policy/controls.ts";
-import { delivery, ends, inTurn, resend, restored } from "#shared/rules/gates.ts";
+import type { ControlDocuments } from "#shared/policy/controls.ts";
+import { delivery, ends, inTurn, resend, trusted } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";
 import {
   createResolver,
@@ -15,7 +21,6 @@ import {
   type Resolver,
 } from "#shared/rules/resolved-call.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
-import { type ClientAgent } from "#shared/policy/breakers.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A call that is to be claimed and dialed. */
@@ -85,7 +90,7 @@ export function decide(
 function decideDue(call: ResolvedCall, known: DecisionFacts): Decision {
   const { row } = call;
   const facts = { ...known, at: Math.max(known.now, row?.dueAt ?? 0) };
-  const before = findVerdict(restored, call, facts);
+  const before = findVerdict(trusted, call, facts);
   if (before !== undefined) return toDecision(before, call, facts);
   if (row?.state === "UNKNOWN") return decideUnknown(row, call, known);
   const passed = pass(delivery, call, facts);

@@ -10,7 +10,12 @@ import { enteredStep } from "#shared/policy/usage.ts";
 import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
-import { readControlDocuments, createFreshDocuments } from "../decide/control-documents.ts";
+import {
+  type Asked,
+  beginRead,
+  readControlDocuments,
+  createFreshDocuments,
+} from "../decide/control-documents.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
@@ -33,8 +38,7 @@ export interface RequestedCall {
 interface DecidedCalls {
   calls: Call[];
   read: ControlDocuments;
-  askedAt: number;
-  breakersChanged: number;
+  asked: Asked;
   unreadable: ReadonlySet<string>;
   writes: ToWrite[];
   reviews: CallRow[];
@@ -110,8 +114,7 @@ async function readAndDecide(
   deps: DecisionDeps & Pick<DialerDeps, "ledger">,
 ): Promise<DecidedCalls> {
   const { ledger, clock, log } = deps;
-  const askedAt = clock.now();
-  const breakersChanged = deps.memory.breakers.changed;
+  const asked = beginRead(deps);
   const brought = requested.flatMap(({ call }) => call ?? []);
   const [rows, first] = await Promise.all([
     ledger.read(requested.map(({ id }) => id)),
@@ -131,8 +134,7 @@ async function readAndDecide(
   const plan: DecidedCalls = {
     calls: [...brought, ...named],
     read,
-    askedAt,
-    breakersChanged,
+    asked,
     unreadable: rows.unreadable,
     writes: [],
     reviews: [],
@@ -174,12 +176,12 @@ export function oldestAccepted(now: number, { settings }: Pick<DialerDeps, "sett
 }
 
 async function dialAll(
-  { calls, read, askedAt, breakersChanged, dials }: DecidedCalls,
+  { calls, read, asked, dials }: DecidedCalls,
   deps: DialerDeps,
   deadline: number,
 ): Promise<{ dial: Dial; result: Result }[]> {
   if (dials.length === 0) return [];
-  const documents = createFreshDocuments(calls, { read, askedAt, breakersChanged }, deps);
+  const documents = createFreshDocuments(calls, { read, asked }, deps);
   const { batch, end } = createDialBatch(dials, { documents, deadline }, deps);
   return Promise.all(
     dials.map(async (dial) => {

@@ -3,7 +3,7 @@ import type { Ready, LastLook } from "./check.ts";
 import { keyReadMs, slowMs } from "#shared/lib/timing.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findReceiver } from "#shared/dial-plan/receivers.ts";
-import { findCurrentSince } from "#shared/policy/do-not-call.ts";
+import { findCurrentSince } from "#shared/policy/number-entries.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { callbackAddressAlong } from "#shared/settings/callback-url.ts";

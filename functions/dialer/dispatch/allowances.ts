@@ -1,7 +1,6 @@
 import { claimLifeMs, roundTripsToPermit } from "#shared/lib/timing.ts";
-import { waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { waitingBacklogOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import { isTestClient } from "#shared/calls/ids.ts";
-import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
@@ -115,9 +114,9 @@ export function createAllowances(
     ofBacklog(key) {
       const one = snapshot.get(key);
       if (one === undefined) return 0;
-      const { breaker, accountBreaker, backlog, target } = one;
+      const { backlog, target } = one;
       const { answers } = backlog.value;
-      const of = { of: backlog.value, account: target.account, breaker, accountBreaker, answers };
+      const of = { ...one, of: backlog.value, account: target.account, answers };
       const count = (level: string) => inFlight.countIn(level);
       const now = clock.now();
       return firstRoom(backlogRooms, { ...of, inFlight: countBoth(backlog.value, count) }, { now });

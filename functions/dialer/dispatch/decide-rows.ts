@@ -1,7 +1,6 @@
 import type { Call } from "#shared/calls/call-request.ts";
-import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import { toCall, type CallRow, type ClientAgent } from "#shared/calls/call-row.ts";
 import { type ClientOfMode, requestIdOf } from "#shared/calls/ids.ts";
-import type { ClientAgent } from "#shared/policy/breakers.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { decide, isLeftUnread, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";

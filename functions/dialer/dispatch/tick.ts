@@ -9,7 +9,7 @@ import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { DispatcherState } from "./dispatcher-state.ts";
 import { sendDispatches } from "./send-dispatches.ts";
 import type { Waiting } from "./snapshot.ts";
-import { countedKeys, isPaced, rests } from "#shared/rules/gates.ts";
+import { countedKeys, isAccountTroubled, isPaced, isTroubled, rests } from "#shared/rules/gates.ts";
 
 /** Maximum backlogs of one quick tick. */
 const quickMax = 200;
@@ -160,7 +160,7 @@ function recordCompleted(
 ): void {
   const at = clock.now();
   const troubled = new Set(
-    [...snapshot.all()].flatMap((one) => (hasBreaker(one) ? one.account : [])),
+    [...snapshot.all()].flatMap((one) => (isTroubled(one) ? one.account : [])),
   );
   for (const account of accounts) {
     const isTroubled = troubled.has(account);
@@ -177,17 +177,12 @@ function quickAmong(
   const now = clock.now();
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || one.accountBreaker !== undefined) return [];
+      if (one.isSlow || isAccountTroubled(one)) return [];
       // The last tick alone knows how much is left of its limits.
       if (countedKeys.some((keys) => keys(one, now).length > 0)) return [];
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];
     }),
   );
-}
-
-/** True if a breaker of a backlog, or of its account, is open or half-open. */
-function hasBreaker({ breaker, accountBreaker }: Waiting): boolean {
-  return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
 }
 
 /** Has live calls polled if other calls wait for them to end. */

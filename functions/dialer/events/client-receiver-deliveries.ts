@@ -7,7 +7,7 @@ import {
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
-import { codeOf } from "./receiver-breaker.ts";
+import { codeOf } from "./receiver-health.ts";
 
 /** A try to deliver an event, before it is numbered. */
 export type Tried = Omit<DeliveryTry, "n">;

@@ -5,9 +5,9 @@ import { clientReceiversOf, readClientReceivers } from "#shared/events/outbox-le
 import { withoutGone } from "#shared/events/client-receiver-events.ts";
 import { causes, nextIntervalMs } from "#shared/policy/breaker-causes.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { type ClientReceiverBreaker, parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
+import { type ClientReceiverHealth, parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { failuresMax, isGone, isTaken, type ReceiverBreaker } from "./receiver-breaker.ts";
+import { failuresMax, isGone, isTaken, type ReceiverHealth } from "./receiver-health.ts";
 
 /** Returns what `clientReceiversOf` and its like need. */
 export function clientReceiverDepsOf({
@@ -63,21 +63,21 @@ export async function dropGone(
 }
 
 /**
- * Returns the breaker of a client's own receiver. Its lease's document keeps it, as only the holder of the lease posts
+ * Returns the health of a client's own receiver. Its lease's document keeps it, as only the holder of the lease posts
  * to the receiver. It raises no alarm and is in no operator's list: its client sees the failures.
  */
-export function clientReceiverBreakerIn(
+export function clientReceiverHealthIn(
   read: DocumentsRead,
   { name }: Pick<Receiver, "name">,
   { clock }: Pick<DialerDeps, "clock">,
-): ReceiverBreaker {
-  let state: ClientReceiverBreaker = read.get("receiver", name)?.value.breaker ?? { failures: 0 };
+): ReceiverHealth {
+  let state: ClientReceiverHealth = read.get("receiver", name)?.value.health ?? { failures: 0 };
   const open = (interval: number) => {
     state = { ...state, probeAt: clock.now() + interval, intervalMs: interval };
-    breaker.isOpen = true;
+    health.isDown = true;
   };
-  const breaker: ReceiverBreaker = {
-    isOpen: state.probeAt !== undefined,
+  const health: ReceiverHealth = {
+    isDown: state.probeAt !== undefined,
     isProbeDue: state.probeAt !== undefined && state.probeAt <= clock.now(),
     // The lease alone permits it.
     async takeProbe() {
@@ -88,14 +88,14 @@ export function clientReceiverBreakerIn(
         [Symbol.asyncDispose]: async () => undefined,
       };
     },
-    async note(answer) {
+    async record(answer) {
       if (isTaken(answer)) {
         state = { failures: 0 };
-        breaker.isOpen = false;
+        health.isDown = false;
         return;
       }
       state = { ...state, failures: state.failures + 1 };
-      if (breaker.isOpen) {
+      if (health.isDown) {
         // Several requests may be under way as it opens: the first failure of a turn alone sets the probe.
         if ((state.probeAt ?? 0) > clock.now()) return;
         open(nextIntervalMs("receiver", state.intervalMs ?? 0));
@@ -103,7 +103,7 @@ export function clientReceiverBreakerIn(
         open(causes.receiver.intervalsMs[0] ?? 0);
       }
     },
-    stored: () => ({ breaker: state.failures === 0 ? undefined : state }),
+    stored: () => ({ health: state.failures === 0 ? undefined : state }),
   };
-  return breaker;
+  return health;
 }

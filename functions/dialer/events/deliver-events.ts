@@ -7,15 +7,15 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
 import {
-  breakerKeysOf,
+  healthKeysOf,
   codeOf,
   isTaken,
-  type ReceiverBreaker,
-  receiverBreakerIn,
-} from "./receiver-breaker.ts";
+  type ReceiverHealth,
+  receiverHealthIn,
+} from "./receiver-health.ts";
 import { leaseIn, receiverKeyOf, type ReceiverLease } from "./receiver-lease.ts";
 import { recordDeliveries, toTried, type Tried } from "./client-receiver-deliveries.ts";
-import { findReceiverOf, clientReceiverBreakerIn } from "./client-receivers.ts";
+import { findReceiverOf, clientReceiverHealthIn } from "./client-receivers.ts";
 import { readPending, type PendingEvent, writeDeliveries } from "./due-events.ts";
 
 type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
@@ -69,16 +69,16 @@ export async function deliverToReceiver(
   const fresh = delivered.filter(({ message }) => !isOld(message));
   if (receiver === undefined || fresh.length === 0) return delivered.map(() => "ack");
   const { own } = receiver;
-  const breakerKeys = own === undefined ? breakerKeysOf(receiver) : [];
-  const read = await documents.read([...breakerKeys, receiverKeyOf(receiver.name)]);
+  const healthKeys = own === undefined ? healthKeysOf(receiver) : [];
+  const read = await documents.read([...healthKeys, receiverKeyOf(receiver.name)]);
   const lease = leaseIn(read, receiver, deps);
   const wanted = fresh.filter(({ message }) => message.swept || !lease.isSweptOnly);
-  const breaker = (own === undefined ? receiverBreakerIn : clientReceiverBreakerIn)(
+  const health = (own === undefined ? receiverHealthIn : clientReceiverHealthIn)(
     read,
     receiver,
     deps,
   );
-  const left = await takeTurn(wanted, { receiver, lease, breaker, slots, deadline }, deps);
+  const left = await takeTurn(wanted, { receiver, lease, health, slots, deadline }, deps);
   const ids = new Set(left.ids);
   return delivered.map(({ message: { calls, requests }, attempt }) => {
     if (![...calls, ...requests].some((id) => ids.has(id))) return "ack";
@@ -91,7 +91,7 @@ export async function deliverToReceiver(
 interface Turn {
   receiver: Receiver;
   lease: ReceiverLease;
-  breaker: ReceiverBreaker;
+  health: ReceiverHealth;
   slots: Semaphore;
   deadline: number;
 }
@@ -103,9 +103,9 @@ async function takeTurn(
   deps: RowDeps & Pick<DialerDeps, "eventsQueue" | "concurrency">,
 ): Promise<Left> {
   const { clock } = deps;
-  const { receiver, lease, breaker, deadline } = turn;
+  const { receiver, lease, health, deadline } = turn;
   if (await lease.isTaken()) return { ids: idsOf(messages) };
-  if (breaker.isOpen && !breaker.isProbeDue) return nothing;
+  if (health.isDown && !health.isProbeDue) return nothing;
   let delivery: ReceiverTurn | undefined;
   try {
     for await (const part of readParts(messages, receiver, deps)) {
@@ -126,7 +126,7 @@ async function takeTurn(
     if (delivery !== undefined) {
       const { nextAt, tried, isSlow = lease.isSlow } = delivery;
       if (isClientReceiver(receiver)) await recordDeliveries(tried, receiver, deps);
-      await lease.release({ nextAt, isSlow, ...breaker.stored?.() });
+      await lease.release({ nextAt, isSlow, ...health.stored?.() });
     }
   }
 }
@@ -179,7 +179,7 @@ interface ReceiverTurn extends Turn {
   endAt: number;
   /** Earliest time of the next request. */
   nextAt: number;
-  /** True for a probe of the receiver's breaker, whose failure does not count as a try. */
+  /** True for a probe of a receiver that is down, whose failure does not count as a try. */
   isProbe: boolean;
   /** The tries of this turn. */
   tried: Tried[];
@@ -192,7 +192,7 @@ interface ReceiverTurn extends Turn {
 }
 
 /**
- * Delivers pending events. If the breaker is open, the first event is its probe.
+ * Delivers pending events. If the receiver is down, the first event is its probe.
  *
  * @returns undefined if all were delivered; otherwise the delay of the message in seconds, or `others` if another
  * message delivers the rest
@@ -205,22 +205,22 @@ async function deliverDue(
     "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "random" | "concurrency" | "log"
   >,
 ): Promise<number | "others" | undefined> {
-  const { breaker } = delivery;
+  const { health } = delivery;
   const [first] = pending;
-  if (breaker.isOpen && first !== undefined) {
-    await using probe = await breaker.takeProbe();
+  if (health.isDown && first !== undefined) {
+    await using probe = await health.takeProbe();
     if (probe === undefined) return "others";
     delivery.isProbe = true;
     const isProbed = await deliverSome([first], delivery, deps);
     delivery.isProbe = false;
     if (isProbed) probe.keep();
-    if (breaker.isOpen) return "others";
+    if (health.isDown) return "others";
     if (pending.length === 1) return undefined;
     return deliverDue(pending.slice(1), delivery, deps);
   }
   if (await deliverSome(pending, delivery, deps)) return undefined;
   // A sweep sends messages for them.
-  if (breaker.isOpen || delivery.isHanging === true) return "others";
+  if (health.isDown || delivery.isHanging === true) return "others";
   if (delivery.isCrowded === true) return 1;
   return Math.max(0, Math.floor((delivery.nextAt - deps.clock.now()) / 1000));
 }
@@ -235,7 +235,7 @@ async function deliverSome(
   >,
 ): Promise<boolean> {
   const { clock, concurrency } = deps;
-  const { receiver, breaker, lease, slots } = delivery;
+  const { receiver, health, lease, slots } = delivery;
   const delivered = new Map<PendingEvent, DeliveryOutcome>();
   const next = events.values();
   const isSlow = delivery.isSlow ?? lease.isSlow;
@@ -249,7 +249,7 @@ async function deliverSome(
       await clock.sleep(startAt - clock.now());
       using slot = await slots.acquire(slotOf(receiver));
       if (slot === undefined) delivery.isCrowded = true;
-      const isOver = clock.now() >= delivery.endAt || (breaker.isOpen && !delivery.isProbe);
+      const isOver = clock.now() >= delivery.endAt || (health.isDown && !delivery.isProbe);
       if (slot === undefined || isOver) return;
       delivered.set(event, await deliverOne(event, delivery, deps));
     }
@@ -270,7 +270,7 @@ async function deliverOne(
   deps: Pick<DialerDeps, "clock" | "settings" | "log">,
 ): Promise<DeliveryOutcome> {
   const { clock, settings, log } = deps;
-  const { receiver, breaker } = delivery;
+  const { receiver, health } = delivery;
   const begunAt = clock.now();
   const answer = await settings.postEvent(receiver, event.posted);
   const ms = clock.now() - begunAt;
@@ -280,7 +280,7 @@ async function deliverOne(
     delivery.isHanging ||= !("status" in answer);
   }
   delivery.tried.push(toTried({ ...event, id: event.posted.id }, { answer, at: begunAt, ms }));
-  await breaker.note(answer);
+  await health.record(answer);
   const fields = { event_id: event.posted.id, receiver: receiver.name, code: codeOf(answer), ms };
   log(
     isTaken(answer) ? "info" : "warning",

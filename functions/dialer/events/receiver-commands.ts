@@ -7,7 +7,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { Semaphore } from "../runtime/fair-semaphore.ts";
 import { slotOf, slowMs } from "./deliver-events.ts";
 import { recordDeliveries, toTried } from "./client-receiver-deliveries.ts";
-import { findReceiverOf, clientReceiverBreakerIn } from "./client-receivers.ts";
+import { findReceiverOf, clientReceiverHealthIn } from "./client-receivers.ts";
 import { leaseIn, receiverKeyOf } from "./receiver-lease.ts";
 
 type ReceiverCommand = Extract<EventMessage, { kind: "test-event" }>;
@@ -28,7 +28,7 @@ export async function runReceiverCommand(
   return postTest(message, { receiver, slots }, deps);
 }
 
-/** Posts `receiver.test` once, at the receiver's pace. An open breaker does not keep it back, and its success closes it. */
+/** Posts `receiver.test` once, at the receiver's pace. A receiver that is down gets it too, and is up again once it takes it. */
 async function postTest(
   { id, sentAt }: ReceiverCommand,
   { receiver, slots }: { receiver: ClientReceiver; slots: Semaphore },
@@ -38,7 +38,7 @@ async function postTest(
   if (clock.now() - sentAt > wishMsMax) return "ack";
   const read = await documents.read([receiverKeyOf(receiver.name)]);
   const lease = leaseIn(read, receiver, deps);
-  const breaker = clientReceiverBreakerIn(read, receiver, deps);
+  const health = clientReceiverHealthIn(read, receiver, deps);
   if ((await lease.isTaken()) || !(await lease.take())) return { retryAfterSeconds: 1 };
   let { nextAt, isSlow } = lease;
   try {
@@ -54,10 +54,10 @@ async function postTest(
     const answer = await settings.postEvent(receiver, { id, body });
     const ms = clock.now() - at;
     isSlow = ms > slowMs;
-    await breaker.note(answer);
+    await health.record(answer);
     await recordDeliveries([toTried({ id, type, tries: 0 }, { answer, at, ms })], receiver, deps);
     return "ack";
   } finally {
-    await lease.release({ nextAt, isSlow, ...breaker.stored?.() });
+    await lease.release({ nextAt, isSlow, ...health.stored?.() });
   }
 }

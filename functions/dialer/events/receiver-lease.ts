@@ -10,7 +10,7 @@ const leaseMs = 45_000;
 const storedMs = dayMs;
 
 /** State that a turn leaves to the next one. */
-type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow" | "breaker">;
+type TurnState = Pick<ValueOf<"receiver">, "nextAt" | "isSlow" | "health">;
 
 /**
  * The lease under which one invocation at a time delivers to a receiver. Others retry their messages at once, so that

@@ -31,7 +31,7 @@ const timeNeededMs = 35_000;
 /** Maximum age of a claim whose record counts for the circuit breakers. */
 const recordMsMax = 120_000;
 /** Time after the review time for which a restored call waits for its first look-up, as many calls are looked up then. */
-const restoredExtraMs = hourMs;
+const lostExtraMs = hourMs;
 
 /**
  * Looks up calls of unknown outcome at their providers. A found call is settled PLACED. Otherwise the row waits for
@@ -124,7 +124,7 @@ function mayStillBePolled(
   { clock, settings }: Pick<DialerDeps, "clock" | "settings">,
 ): boolean {
   const reviewAt = (unknownSince ?? 0) + settings.plan.reviewAfterSeconds * 1000;
-  return lostUntil !== null && clock.now() < reviewAt + restoredExtraMs;
+  return lostUntil !== null && clock.now() < reviewAt + lostExtraMs;
 }
 
 /** Writes that the provider had no record: the row waits for the next look-up, or for review. */

@@ -1,5 +1,5 @@
 import { hashedNumberOf } from "#shared/calls/ids.ts";
-import { clientEntryOf } from "#shared/policy/do-not-call.ts";
+import { clientEntryOf } from "#shared/policy/number-entries.ts";
 import { renewNumbers } from "#shared/policy/dnc-entries.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { hashesOf } from "#shared/telephony/phone-number.ts";

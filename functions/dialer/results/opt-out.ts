@@ -2,7 +2,7 @@ import { clientNamed, hashedNumberOf, timeOfId } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Write } from "#shared/calls/transitions.ts";
 import { hourMs } from "#shared/lib/units.ts";
-import { doNotCallListKey, listIn, namesOf } from "#shared/policy/do-not-call.ts";
+import { doNotCallListKey, listIn, namesOf } from "#shared/policy/number-entries.ts";
 import { putEntries, testOptOutMs } from "#shared/policy/dnc-entries.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
 import { hashNumber, keyNameIn } from "#shared/telephony/phone-number.ts";

@@ -11,7 +11,7 @@ import {
   callerIdOf,
   type EndedRow,
   findPauseCause,
-} from "#shared/policy/result-breaker.ts";
+} from "#shared/policy/result-watch.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { DialerDeps } from "../runtime/context.ts";

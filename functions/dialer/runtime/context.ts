@@ -136,7 +136,7 @@ export interface DialerMemory {
     /** Time at which that last succeeded. */
     knownAt: number;
     /** Time of the last restore of the ledger that this process knows of. */
-    restoredAt: number;
+    begunAt: number;
     /** Time at which this process last read the sweeps' heartbeat. */
     heartbeatReadAt: number;
   };

@@ -1,6 +1,10 @@
 import type { ControlDocuments } from "#shared/policy/controls.ts";
-import { isLedgerSuspended, isTooFarAhead, restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import {
+  isLedgerSuspended,
+  isTooFarAhead,
+  restoreKey,
+  sweepKey,
+} from "#shared/policy/ledger-epoch.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -60,7 +64,7 @@ export async function readWithSuspension(
   // A sweep may have raised the epoch since the documents were read, so an epoch seen meanwhile counts as one less.
   const isSuspended = seen === undefined || isLedgerSuspended(read, Math.max(seenBefore, seen - 1));
   const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
-  if (isSuspended || restoredAt > memory.epoch.restoredAt) forgetLedger(memory, restoredAt);
+  if (isSuspended || restoredAt > memory.epoch.begunAt) forgetLedger(memory, restoredAt);
   return { ...read, isSuspended };
 }
 
@@ -98,7 +102,7 @@ export async function writeEpoch(
 /** Forgets which documents of backlogs exist, as a restored ledger may lack them. */
 function forgetLedger(memory: DialerMemory, restoredAt: number): void {
   memory.ledger.backlogsUsedAt.clear();
-  memory.epoch.restoredAt = restoredAt;
+  memory.epoch.begunAt = restoredAt;
 }
 
 /**

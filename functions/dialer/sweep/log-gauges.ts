@@ -4,7 +4,7 @@ import { throttles } from "#shared/policy/breaker-causes.ts";
 import { isTestBreaker } from "#shared/policy/breakers.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 

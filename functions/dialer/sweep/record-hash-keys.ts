@@ -1,4 +1,4 @@
-import { namesOf } from "#shared/policy/do-not-call.ts";
+import { namesOf } from "#shared/policy/number-entries.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
 import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";

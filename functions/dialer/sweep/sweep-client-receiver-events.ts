@@ -137,8 +137,8 @@ function shareTurns(
   const troubled: { name: string; most: number; order: number }[] = [];
   for (const receiver of receivers) {
     const { name } = receiver;
-    const { breaker, isSlow } = read.get("receiver", name)?.value ?? {};
-    const probeAt = breaker?.probeAt;
+    const { health, isSlow } = read.get("receiver", name)?.value ?? {};
+    const probeAt = health?.probeAt;
     const most = roomOf(receiver, { probeAt, isSlow }, { now, sweepSeconds });
     if (probeAt === undefined && isSlow !== true) room.set(name, most);
     else if (most > 0) troubled.push({ name, most, order: random.fraction() });

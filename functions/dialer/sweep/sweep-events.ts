@@ -1,11 +1,9 @@
 import { pendingOf } from "#shared/events/outbox-rows.ts";
 import { type Receiver, findReceiverNamed } from "#shared/dial-plan/receivers.ts";
-import { receiverBreakerOf } from "#shared/policy/breakers.ts";
-import type { Documents } from "#shared/ports/documents.ts";
+import { findDown, readHealth } from "../events/receiver-health.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { receiverKeyOf } from "../events/receiver-lease.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
 
 /** Time for which a due event is left to the message of its row's writer. */
@@ -19,7 +17,7 @@ const lateMs = 3 * dayMs + 12 * hourMs;
 
 /**
  * Sends messages for due events: for each receiver at most as many as it can take until the next sweep. If its
- * circuit breaker is open, a single event is the probe.
+ * receiver is down, a single event is the probe.
  */
 export async function sweepEvents(
   time: { isOver(): boolean },
@@ -39,7 +37,7 @@ export async function sweepEvents(
   const firsts = await ledger.due({ of: "events", backlogs, until: now - messageGraceMs, each: 1 });
   const waiting = receivers.filter((_, index) => firsts[index]?.length === 1);
   if (waiting.length === 0) return;
-  const breakers = await readBreakers(
+  const health = await readHealth(
     waiting.map(({ name }) => name),
     documents,
   );
@@ -47,26 +45,12 @@ export async function sweepEvents(
     const [first] = firsts[index] ?? [];
     if (first === undefined) continue;
     if (time.isOver()) return;
-    const breaker = breakers.get("breaker", receiverBreakerOf(receiver.name))?.value;
     // Each failed probe delays its event, so that the first due event need not be old.
-    const since = breaker?.state === "open" ? breaker.openedAt : first.dueAt;
+    const since = findDown(receiver.name, health)?.since ?? first.dueAt;
     warnLate(receiver, Math.min(first.dueAt, since), deps);
-    const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
+    const most = countDeliverable(receiver, health, { now, sweepSeconds });
     if (most > 0) await sendFor(receiver, most, deps);
   }
-}
-
-/** Reads the circuit breakers and the speeds of receivers. */
-export function readBreakers(
-  receivers: readonly string[],
-  documents: Documents,
-): Promise<DocumentsRead> {
-  return documents.read(
-    receivers.flatMap((name) => [
-      { kind: "breaker", key: receiverBreakerOf(name) } as const,
-      receiverKeyOf(name),
-    ]),
-  );
 }
 
 /** Returns the maximum number of events that a receiver of the dial plan can take until the next sweep. */
@@ -76,14 +60,13 @@ export function countDeliverable(
   time: { now: number; sweepSeconds: number },
 ): number {
   const { name } = receiver;
-  const breaker = read.get("breaker", receiverBreakerOf(name))?.value;
-  const probeAt = breaker?.state === "open" ? breaker.probeAt : undefined;
+  const probeAt = findDown(name, read)?.probeAt;
   return roomOf(receiver, { probeAt, isSlow: read.get("receiver", name)?.value.isSlow }, time);
 }
 
 /**
- * Returns the maximum number of events that a receiver can take until the next sweep: one as the probe of its open
- * breaker, a few if it is slow, else as many as its pace permits.
+ * Returns the maximum number of events that a receiver can take until the next sweep: one as the probe if it is
+ * down, a few if it is slow, else as many as its pace permits.
  */
 export function roomOf(
   { requestsPerSecond, own }: Receiver,

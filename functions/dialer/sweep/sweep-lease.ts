@@ -1,6 +1,6 @@
 import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseHeld, writeLease } from "../runtime/lease.ts";
 import { checkEpoch, readEpochs, writeEpoch } from "../runtime/epoch.ts";

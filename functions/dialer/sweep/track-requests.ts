@@ -9,7 +9,8 @@ import { readLastTries } from "#shared/ports/last-tries.ts";
 import { toDeliverMessages, deliveredKeyOf } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { finishForClientReceivers } from "./client-receiver-finished.ts";
-import { messageGraceMs, countDeliverable, readBreakers } from "./sweep-events.ts";
+import { readHealth } from "../events/receiver-health.ts";
+import { messageGraceMs, countDeliverable } from "./sweep-events.ts";
 
 type RequestDocument = StoredDocument<"request">;
 
@@ -73,7 +74,7 @@ function toSteps(requests: readonly RequestDocument[]): RequestDocument[][] {
 
 /**
  * Sends messages for finished requests whose events have been pending for some time: for each receiver at most as
- * many as it can take until the next sweep, or one as the probe of an open circuit breaker.
+ * many as it can take until the next sweep, or one as the probe if it is down.
  */
 async function sendFinished(
   page: readonly RequestDocument[],
@@ -90,11 +91,11 @@ async function sendFinished(
     due,
     ({ value }) => findReceiver(clientNamed(value.client), plan)?.name ?? "",
   );
-  const breakers = await readBreakers([...byReceiver.keys()], documents);
+  const health = await readHealth([...byReceiver.keys()], documents);
   for (const [name, some] of byReceiver) {
     const receiver = findReceiverNamed(name, plan);
     if (receiver === undefined) continue;
-    const most = countDeliverable(receiver, breakers, { now, sweepSeconds });
+    const most = countDeliverable(receiver, health, { now, sweepSeconds });
     const requests = some.slice(0, most).map(({ key }) => key);
     await eventsQueue.sendMany(toDeliverMessages(name, { requests, swept: true }, now));
   }

@@ -1,6 +1,6 @@
 import { sweepLeaseMs } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { replaySome } from "./client-receiver-replays.ts";
 import { trackRequests } from "./track-requests.ts";

@@ -1,5 +1,4 @@
-import { backlogOf } from "#shared/calls/call-row.ts";
-import type { ClientAgent } from "#shared/policy/breakers.ts";
+import { backlogOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { holders } from "#shared/rules/gates.ts";

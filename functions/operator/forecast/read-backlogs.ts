@@ -1,6 +1,5 @@
-import type { ClientAgent } from "#shared/policy/breakers.ts";
 import { type Call } from "#shared/calls/call-request.ts";
-import { toCall } from "#shared/calls/call-row.ts";
+import { toCall, type ClientAgent } from "#shared/calls/call-row.ts";
 import { requestIdOf, timeOfId, type ClientOfMode } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";

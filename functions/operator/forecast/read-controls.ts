@@ -1,13 +1,12 @@
 import { clientNamed, type ClientOfMode } from "#shared/calls/ids.ts";
 import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
-import { backlogOf } from "#shared/calls/call-row.ts";
-import type { ClientAgent } from "#shared/policy/breakers.ts";
+import { backlogOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
 import { type ControlDocuments, toControlDocuments } from "#shared/policy/controls.ts";
-import { doNotCallListKey, isOfOtherKey, listIn } from "#shared/policy/do-not-call.ts";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { doNotCallListKey, isOfOtherKey, listIn } from "#shared/policy/number-entries.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";

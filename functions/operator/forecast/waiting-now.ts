@@ -1,6 +1,6 @@
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";

@@ -3,7 +3,7 @@ import {
   doNotCallKeysOf,
   doNotCallListKey,
   isOnDoNotCallList,
-} from "#shared/policy/do-not-call.ts";
+} from "#shared/policy/number-entries.ts";
 import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
 import { tokens } from "#test/support/environment.ts";
 import { hashKey, type OperatorApiBench } from "./setup.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import type { OperatorApiBench } from "./setup.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { removeCurrent } from "#test/support/documents.ts";

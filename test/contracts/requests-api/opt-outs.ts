@@ -5,7 +5,7 @@ import {
   doNotCallKeyOf,
   doNotCallListKey,
   isOnDoNotCallList,
-} from "#shared/policy/do-not-call.ts";
+} from "#shared/policy/number-entries.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";

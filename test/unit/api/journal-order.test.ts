@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { createApp } from "#functions/api/app.ts";
-import { doNotCallKeyOf } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeyOf } from "#shared/policy/number-entries.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
 import { appendEntry, appendListed, applyEntries } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";

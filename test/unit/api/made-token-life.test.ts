@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { rememberEpoch } from "#functions/dialer/runtime/epoch.ts";
-import { isLedgerSuspended, restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createTestApi } from "#test/support/api.ts";

@@ -9,7 +9,7 @@ import type { CallState } from "#shared/calls/states.ts";
 import { toCallId, withCalls } from "#shared/calls/ids.ts";
 import { findMeaning } from "#shared/rules/texts.ts";
 import { addUsage } from "#shared/policy/usage.ts";
-import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/number-entries.ts";
 import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { suspendedAt, sweptAt } from "#test/support/document-values.ts";

@@ -1,7 +1,7 @@
 import { readRows } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { eraseRows } from "#shared/policy/erase-number.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { toTryId } from "#shared/calls/tries.ts";

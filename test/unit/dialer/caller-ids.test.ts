@@ -3,10 +3,10 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { Route } from "#shared/calls/call-request.ts";
-import { addPoolResults } from "#shared/policy/result-breaker.ts";
+import { addPoolResults } from "#shared/policy/result-watch.ts";
 import { readDialPlan } from "#test/support/plans.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
-import { callerIdOf } from "#shared/policy/result-breaker.ts";
+import { callerIdOf } from "#shared/policy/result-watch.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import {
   aCallNow,

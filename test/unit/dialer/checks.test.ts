@@ -2,7 +2,7 @@ import { routeFrom } from "#test/support/plans.ts";
 import { describe, expect, it } from "vitest";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
-import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/number-entries.ts";
 import { appendEntry, applyEntries } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";
 import { hashesOf } from "#shared/telephony/phone-number.ts";

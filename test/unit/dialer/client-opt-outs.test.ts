@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { clientEntryOf } from "#shared/policy/do-not-call.ts";
+import { clientEntryOf } from "#shared/policy/number-entries.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
 import { aCallNow, hashOf, idsDialed, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -133,7 +133,7 @@ describe("a client's own receivers", () => {
     ]);
   });
 
-  it("have tries, a breaker and a list of deliveries of their own", async () => {
+  it("have tries, a health and a list of deliveries of their own", async () => {
     const bench = createClientReceiverBench(toldTo({ types: ["call.placed"] }));
     await setReceivers(bench, "crm", { main: {}, other: {} });
     bench.receive = async (receiver) => (receiver === main ? failed : taken);
@@ -152,8 +152,8 @@ describe("a client's own receivers", () => {
       Array(12).fill(204),
     );
     const document = { kind: "receiver", key: main } as const;
-    const breaker = (await bench.documents.read([document])).get("receiver", main)?.value.breaker;
-    expect(breaker).toMatchObject({ failures: expect.any(Number), probeAt: expect.any(Number) });
+    const health = (await bench.documents.read([document])).get("receiver", main)?.value.health;
+    expect(health).toMatchObject({ failures: expect.any(Number), probeAt: expect.any(Number) });
     // Neither operators' breakers nor their alarms are about it.
     expect(await bench.documents.list("breaker", { limit: 10 })).toEqual([]);
     expect(bench.events.filter(({ level }) => level === "alarm")).toEqual([]);

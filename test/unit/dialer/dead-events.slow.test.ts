@@ -1,7 +1,7 @@
 import { handleStoredLetters } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { isOnDoNotCallList, doNotCallKeysOf } from "#shared/policy/do-not-call.ts";
+import { isOnDoNotCallList, doNotCallKeysOf } from "#shared/policy/number-entries.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,

@@ -5,7 +5,7 @@ import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.t
 import { createHandlers } from "#functions/dialer/handlers.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import { toCallId } from "#shared/calls/ids.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { outcomeOf } from "#test/support/claims.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { aCall, aRequestId } from "#test/support/calls.ts";

@@ -1,6 +1,6 @@
 import { dispatch } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { countQueries } from "#test/support/count-queries.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

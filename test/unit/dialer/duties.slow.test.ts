@@ -1,7 +1,7 @@
 /** Sweeps and upkeeps over SQLite, through D1's adapter, which refuses more statements than D1 takes of an invocation. */
 import { listDocuments, readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { describeLargeRestore } from "#test/contracts/large-restore.ts";
 import { describeLongJournal } from "#test/contracts/long-journal.ts";
 import { aCall } from "#test/support/calls.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCallId } from "#shared/calls/ids.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { rememberErasures } from "#shared/policy/erase-number.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { suspendedAt } from "#test/support/document-values.ts";

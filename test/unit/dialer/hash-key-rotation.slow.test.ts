@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { doNotCallListKey } from "#shared/policy/do-not-call.ts";
+import { doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { callbackCheck } from "#shared/settings/callback-url.ts";
 import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
 import { documentOf, numberOf } from "#test/support/dialer-calls.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallbackReport } from "#shared/providers/provider.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { applySettlement } from "#shared/calls/transitions.ts";
 import { aCall } from "#test/support/calls.ts";
 import { rowIn } from "#test/support/rows.ts";

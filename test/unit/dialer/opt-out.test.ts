@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { doNotCallKeyOf, doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/do-not-call.ts";
+import {
+  doNotCallKeyOf,
+  doNotCallKeysOf,
+  isOnDoNotCallList,
+} from "#shared/policy/number-entries.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallbackReport } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

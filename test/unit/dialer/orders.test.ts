@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/number-entries.ts";
 import type { Pausable } from "#shared/rules/pause.ts";
 import { afterClaims } from "#test/support/claims.ts";
 import { aRequestId } from "#test/support/calls.ts";

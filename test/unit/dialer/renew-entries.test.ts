@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { removeDocuments } from "#functions/operator/remove-documents.ts";
-import { doNotCallKeyOf } from "#shared/policy/do-not-call.ts";
+import { doNotCallKeyOf } from "#shared/policy/number-entries.ts";
 import { putEntries, putNumbers, renewNumbers } from "#shared/policy/dnc-entries.ts";
 import { ConflictError } from "#shared/lib/retry.ts";
 import type { Documents } from "#shared/ports/documents.ts";

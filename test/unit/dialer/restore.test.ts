@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { suspendedAt, sweptAt } from "#test/support/document-values.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import type { Change } from "#shared/ports/ledger.ts";
 import { afterClaims } from "#test/support/claims.ts";
 import { sweptAt } from "#test/support/document-values.ts";

@@ -5,8 +5,7 @@ import { leaseIn, receiverKeyOf } from "#functions/dialer/events/receiver-lease.
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { checkEpoch } from "#functions/dialer/runtime/epoch.ts";
 import { takeLease } from "#functions/dialer/sweep/sweep-lease.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey, upkeepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey, upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { type Bench, documentOf } from "#test/support/dialer-calls.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Forecast } from "#functions/operator/forecast/forecast-schema.ts";
 import type { Requests } from "#functions/operator/requests.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { callsOf, createForecastBench, forecastNumber } from "#test/support/forecast-bench.ts";
 import { neverCall, pause, putDocument } from "#test/support/dialer-calls.ts";

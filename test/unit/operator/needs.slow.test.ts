@@ -1,8 +1,7 @@
 import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import type { Needs } from "#functions/operator/needs.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { randomVersion } from "#shared/lib/random.ts";

@@ -6,7 +6,7 @@ import type { Backlogs } from "#functions/operator/backlogs.ts";
 import type { RequestDetail } from "#functions/operator/requests.ts";
 import type { HolderView, Why } from "#functions/operator/why.ts";
 import { findText, sayHolder } from "#shared/rules/texts.ts";
-import { upkeepKey } from "#shared/policy/sweeps.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { pause } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { listUnready } from "#shared/policy/readiness.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import type { Kind } from "#shared/ports/document-kinds.ts";

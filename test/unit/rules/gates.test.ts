@@ -29,7 +29,7 @@ import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 /** The lists of judges. */
 const lists = {
   ends: gates.ends,
-  restored: gates.restored,
+  trusted: gates.trusted,
   delivery: gates.delivery,
   resend: gates.resend,
   byTime: gates.byTime,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { pauseKeyOf } from "#shared/rules/pause.ts";
-import { restoreKey } from "#shared/policy/restores.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { nextDayAt } from "#shared/policy/day-counts.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";

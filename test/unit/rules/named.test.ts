@@ -43,7 +43,7 @@ const rules: Readonly<Record<string, Named>> = {
       "calls/restore-row.ts",
       "rules/lost-by-restore.ts",
       "policy/controls.ts",
-      "policy/restores.ts",
+      "policy/ledger-epoch.ts",
     ],
   },
   "lost-by-restore": { words: /mayHaveBeenLost|mayHaveBeenDialed|mayHaveHadRow/, most: 4 },
@@ -51,7 +51,7 @@ const rules: Readonly<Record<string, Named>> = {
     words: /findErasure|erasureKeyOf|"erased"|erasedAt/, // The result of an action on many calls.
     not: ["operator/bulk.ts"],
     most: 7,
-    room: ["calls/erase-row.ts", "policy/erase-number.ts", "policy/erasures.ts"],
+    room: ["calls/erase-row.ts", "policy/erase-number.ts", "policy/number-entries.ts"],
   },
   cancellation: {
     words: /findCancellation|cancellationKeysOf|cancellationKeyOf|isCovered/,
@@ -73,12 +73,12 @@ const rules: Readonly<Record<string, Named>> = {
   destination: { words: /mayBeDialed|mayBeCalled|destination_denied/, most: 3 },
   "do-not-call": {
     words: /isOnDoNotCallList|doNotCallKeysOf|"?\bdo_not_call\b"?|doNotCallKeyOf|isOfOtherKey/,
-    most: 7,
+    most: 8,
     room: [
       "operator/do-not-call.ts",
       "operator/find-listed.ts",
       "policy/dnc-entries.ts",
-      "policy/do-not-call.ts",
+      "policy/number-entries.ts",
       "record/renew-entries.ts",
     ],
     // Names of a path and of provider's reasons.
@@ -133,7 +133,7 @@ const rules: Readonly<Record<string, Named>> = {
       /breakerKeysOf|breakerNamesOf|mayProbe|listOpenBreakers|listNotClosedBreakers|\bbreaker_open\b|accountBreakerOf|backlogBreakerOf/,
     most: 6,
     room: ["dialer/breakers/", "policy/breakers.ts"],
-    not: ["events/receiver-breaker.ts", "events/deliver-events.ts"],
+    not: ["events/receiver-health.ts", "events/deliver-events.ts"],
   },
   checks: {
     words: /route\.checks|\.checks\b|askChecks|findCheck|checkBreakerOf|validUntil|check_outdated/,

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "#functions/dialer/decide/decide-delivered.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
-import { isLedgerSuspended, restoreKey } from "#shared/policy/restores.ts";
-import { sweepKey } from "#shared/policy/sweeps.ts";
+import { isLedgerSuspended, restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import type { DocumentKey, StoredText } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";

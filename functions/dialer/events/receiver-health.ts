@@ -1,6 +1,6 @@
 import type { Receiver } from "#shared/dial-plan/receivers.ts";
 import { receiverBreakerOf } from "#shared/policy/breakers.ts";
-import type { ClientReceiverBreaker } from "#shared/ports/receiver-kinds.ts";
+import type { ClientReceiverHealth } from "#shared/ports/receiver-kinds.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   answerBreaker,
@@ -11,39 +11,41 @@ import {
 import { writeFailures } from "../breakers/failure-counters.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { EventAnswer } from "../runtime/post-event.ts";
+import { receiverKeyOf } from "./receiver-lease.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
-/** Failures in a row that open a receiver's breaker: the dial plan's or a client's. */
+/** Failures in a row after which a receiver is down: the dial plan's or a client's. */
 export const failuresMax = 10;
 const failuresLifeMs = dayMs;
 /** Status of a receiver that is gone for good. */
 const goneStatus = 410;
 
-/** The circuit breaker of one receiver, as read for one message. */
-export interface ReceiverBreaker {
-  isOpen: boolean;
-  /** True if the breaker is open and one event may be delivered now as its probe. */
+/** Whether a receiver takes its events, as read for one message. A receiver of the dial plan has a circuit breaker. */
+export interface ReceiverHealth {
+  /** True if only probes are delivered. */
+  isDown: boolean;
+  /** True if it is down and one event may be delivered now as the probe. */
   isProbeDue: boolean;
-  /** Takes the probe of the open breaker. Undefined: another message has the probe, or its time has not come. */
+  /** Takes the probe. Undefined: another message has the probe, or its time has not come. */
   takeProbe(): Promise<Probe | undefined>;
-  /** Counts an answer, and opens or closes the breaker accordingly. Never throws. */
-  note(answer: EventAnswer): Promise<void>;
+  /** Counts an answer, by which the receiver may be down or up again. Never throws. */
+  record(answer: EventAnswer): Promise<void>;
   /** Returns the state that the end of the turn stores, of a client's own receiver. */
-  stored?(): { breaker: ClientReceiverBreaker | undefined };
+  stored?(): { health: ClientReceiverHealth | undefined };
 }
 
-/** Names the documents of a receiver's breaker. */
-export function breakerKeysOf({ name }: Receiver) {
+/** Names the documents of the health of a receiver of the dial plan. */
+export function healthKeysOf({ name }: Receiver) {
   const key = receiverBreakerOf(name);
   return [{ kind: "breaker", key } as const, { kind: "counters", key } as const];
 }
 
-/** Returns the breaker of a receiver from documents that were read. */
-export function receiverBreakerIn(
+/** Returns the health of a receiver of the dial plan, from documents that were read. */
+export function receiverHealthIn(
   read: DocumentsRead,
   { name }: Receiver,
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "memory" | "log">,
-): ReceiverBreaker {
+): ReceiverHealth {
   const { documents } = deps;
   const key = receiverBreakerOf(name);
   const current = read.get("breaker", key);
@@ -52,14 +54,14 @@ export function receiverBreakerIn(
   let isProbing = current?.value.state === "open";
   /** True if failures are counted, so that an answer must reset them. */
   let isCounting = Object.keys(failures).length > 0;
-  const breaker: ReceiverBreaker = {
-    isOpen: isProbing,
+  const health: ReceiverHealth = {
+    isDown: isProbing,
     isProbeDue: isProbing && (current?.value.probeAt ?? 0) <= deps.clock.now(),
     async takeProbe() {
       const probe = createProbe(undefined, deps);
       return current !== undefined && (await probe.take([current])) ? probe : undefined;
     },
-    async note(answer) {
+    async record(answer) {
       try {
         if (isTaken(answer)) {
           if (isProbing && current !== undefined) {
@@ -72,12 +74,12 @@ export function receiverBreakerIn(
             const stored = counted.get("counters", key);
             if (stored !== undefined) await writeFailures(stored, {}, deps);
           }
-          if (isProbing) breaker.isOpen = false;
+          if (isProbing) health.isDown = false;
           isProbing = false;
         } else if (!isProbing) {
           isCounting = true;
           if (!(await isOverBy(answer, key, deps))) return;
-          breaker.isOpen = true;
+          health.isDown = true;
           const sentAt = deps.clock.now();
           await openBreaker(key, { cause: "receiver", code: codeOf(answer), sentAt }, deps);
         }
@@ -86,7 +88,33 @@ export function receiverBreakerIn(
       }
     },
   };
-  return breaker;
+  return health;
+}
+
+/** Reads the health and the speeds of receivers of the dial plan. */
+export function readHealth(
+  receivers: readonly string[],
+  documents: Pick<DialerDeps["documents"], "read">,
+): Promise<DocumentsRead> {
+  return documents.read(
+    receivers.flatMap((name) => [
+      { kind: "breaker", key: receiverBreakerOf(name) } as const,
+      receiverKeyOf(name),
+    ]),
+  );
+}
+
+/** Returns since when a receiver of the dial plan is down, and the time of its next probe. Undefined: it is not. */
+export function findDown(
+  name: string,
+  read: DocumentsRead,
+): { since: number; probeAt: number } | undefined {
+  const {
+    state,
+    openedAt = 0,
+    probeAt = 0,
+  } = read.get("breaker", receiverBreakerOf(name))?.value ?? {};
+  return state === "open" ? { since: openedAt, probeAt } : undefined;
 }
 
 /** Counts a failure. Resolves to true if the breaker must be opened. */

@@ -1,6 +1,5 @@
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
-import { sweepKey } from "./sweeps.ts";
 
 /**
  * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. Sweeps therefore
@@ -9,6 +8,10 @@ import { sweepKey } from "./sweeps.ts";
  * row that may have been dialed since is looked up or waits for review.
  */
 
+/** Names the document of the sweeps: their lease, their progress and the ledger's epoch. */
+export const sweepKey = { kind: "sweep", key: "sweep" } as const;
+/** Names the document of the upkeep, which sweeps do beside their rows. */
+export const upkeepKey = { kind: "upkeep", key: "upkeep" } as const;
 export const restoreKey = { kind: "restore", key: "ledger" } as const;
 
 /** Names the documents that say how the ledger stands: its sweeps and its last restore. */

@@ -8,7 +8,7 @@ import {
   callerIdOf,
   type EndedRow,
   findPauseCause,
-} from "#shared/policy/result-breaker.ts";
+} from "#shared/policy/result-watch.ts";
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "#test/support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "#test/support/results-bench.ts";
 import { perTier } from "#test/support/per-tier.ts";

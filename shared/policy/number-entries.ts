@@ -80,3 +80,8 @@ export function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | 
 export function namesOf(keys: HashKeys): string[] {
   return listKeys(keys).map(nameOfKey);
 }
+
+/** Names the document of a number's erasure. */
+export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
+  return { kind: "erasure", key: numberHash };
+}
