@@ -4,7 +4,6 @@ import { isLaterTry } from "#shared/calls/chain.ts";
 import { firstCallIdAt, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
 import { attentionStates } from "#shared/calls/states.ts";
 import type { ListOf, Page } from "#shared/ports/ledger.ts";
-import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { keyLifetimeMs } from "../api/calls/idempotency.ts";
 import { answerProblem } from "../api/http/problem.ts";
@@ -161,7 +160,7 @@ const searchCalls = declareRoute({
   async handle({ c, deps, body: { phone_number, ...rest } }) {
     const refused = await refuseLookUp(c, phone_number, deps);
     if (refused !== undefined) return refused;
-    const hashes = allHashesOf(phone_number, deps.hashKeys).asked;
+    const hashes = deps.numbers.all(phone_number).asked;
     return pageOf({ list: (page) => listByNumber(deps.ledger, hashes, page) }, rest, deps);
   },
 });
@@ -194,9 +193,7 @@ const listSameNumber = declareRoute({
     if (row instanceof Response) return row;
     const { client, mode, request, numberHash } = row;
     const known =
-      request === null
-        ? []
-        : allHashesOf(hashedNumberOf({ client, mode, request }), deps.hashKeys).asked;
+      request === null ? [] : deps.numbers.all(hashedNumberOf({ client, mode, request })).asked;
     const hashes = [...new Set([numberHash, ...known])];
     const { rows } = await listByNumber(deps.ledger, hashes, { limit: sameNumberMax + 1 });
     const others = rows.filter(({ id }) => id !== row.id).slice(0, sameNumberMax);

@@ -7,13 +7,11 @@ import {
   doNotCallListKey,
   isOfOtherKey,
   isOnDoNotCallList,
-  namesOf,
 } from "#shared/policy/number-entries.ts";
 import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";
-import { allHashesOf, hashesOf, hashNumber } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
@@ -65,25 +63,25 @@ const changeDoNotCall = declareRoute({
   answer: changedSchema,
   problems: [409],
   async handle({ c, deps, body: { add, remove, reason, renew, more } }) {
-    const { documents, hashKeys } = deps;
+    const { documents, numbers } = deps;
     const isGrave = remove.length > 0 || renew;
     const refused = isGrave ? refuseWithoutRole(c, "configure", deps) : undefined;
     if (refused !== undefined) return refused;
     const current = await documents.read([doNotCallListKey]);
-    const isOther = isOfOtherKey(current, hashKeys);
+    const isOther = isOfOtherKey(current, numbers.keyNames);
     if (isOther && !renew && !more) return refuseOtherKey(c);
-    const hashOf = (number: string) => hashNumber(number, hashKeys.current).numberHash;
+    const hashOf = (number: string) => numbers.trace(number).numberHash;
     const changed = { target: "do-not-call list", reason };
     const [added, removed] = [add.map(hashOf), remove.map(hashOf)];
     await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
     await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
-    const unlisted = remove.flatMap((number) => hashesOf(number, hashKeys));
+    const unlisted = remove.flatMap((number) => numbers.own(number));
     // An opt-out that comes while this answer is made must stand after it in the journal.
     const begunAt = deps.clock.now();
     const removals = await countRemovals(unlisted, begunAt, deps);
     const isDropped = await drop(unlisted, documents);
     await putNumbers(
-      add.map((number) => hashesOf(number, hashKeys)),
+      add.map((number) => numbers.own(number)),
       deps,
     );
     // Numbers that were put back meanwhile stay listed: the journal gets no removal.
@@ -94,7 +92,7 @@ const changeDoNotCall = declareRoute({
     // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
     // named: under the former one stand opt-outs that the operator's list may lack.
     if (isOther && !more) {
-      const held = namesOf(hashKeys);
+      const held = numbers.keyNames;
       await changeList(
         (list) => ({ ...list, keys: list.keys.filter((name) => held.includes(name)) }),
         deps,
@@ -122,16 +120,17 @@ const checkDoNotCall = declareRoute({
   async handle({ c, deps, body }) {
     const refused = await refuseLookUp(c, body.phone_number, deps);
     if (refused !== undefined) return refused;
-    const hashes = allHashesOf(body.phone_number, deps.hashKeys).asked;
+    const hashes = deps.numbers.all(body.phone_number).asked;
     const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
-    if (isOfOtherKey(read, deps.hashKeys)) return refuseOtherKey(c);
-    return { listed: isOnDoNotCallList({ hashes }, read, deps.hashKeys) };
+    if (isOfOtherKey(read, deps.numbers.keyNames)) return refuseOtherKey(c);
+    return { listed: isOnDoNotCallList({ hashes }, read, deps.numbers.keyNames) };
   },
 });
 
 export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
 
-function refuseOtherKey(c: Context<ApiEnv>): Response {
+/** Answers that nobody is dialed, as the list cannot be read. */
+export function refuseOtherKey(c: Context<ApiEnv>): Response {
   const detail =
     "The list may have entries under a HASH_KEY that is missing, so nobody is dialed. Set that key as the former one " +
     "(docs/administration.md), or send all of the list again, with renew.";

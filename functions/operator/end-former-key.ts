@@ -2,7 +2,7 @@ import { doNotCallListKey, findCurrentSince } from "#shared/policy/number-entrie
 import { changeList } from "#shared/policy/dnc-entries.ts";
 import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";
-import { keyNameIn, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { keyNameIn } from "#shared/telephony/number-hashes.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
@@ -21,11 +21,10 @@ const endFormerKey = declareRoute({
   answer: z.strictObject({ ended: z.literal(true) }),
   problems: [409],
   async handle({ c, deps }) {
-    const { former } = deps.hashKeys;
-    if (former === undefined) {
+    const [, name] = deps.numbers.keyNames;
+    if (name === undefined) {
       return answerProblem(c, 409, { detail: "HASH_KEY holds one key: there is no former one." });
     }
-    const name = nameOfKey(former);
     const detail =
       (await findTimeLeft(deps)) ?? (await findEntry(name, deps)) ?? (await findToken(name, deps));
     if (detail !== undefined) return answerProblem(c, 409, { detail });
@@ -36,11 +35,11 @@ const endFormerKey = declareRoute({
   },
 });
 
-export const hashKeyRoutes = [endFormerKey];
+export const formerKeyRoutes = [endFormerKey];
 
 /** Returns that rows or caps may still be hashed under the former key; undefined if none is. */
-async function findTimeLeft({ documents, hashKeys, clock, retentionMs }: RouteDeps) {
-  const since = findCurrentSince(await documents.read([doNotCallListKey]), hashKeys);
+async function findTimeLeft({ documents, numbers, clock, retentionMs }: RouteDeps) {
+  const since = findCurrentSince(await documents.read([doNotCallListKey]), numbers.keyNames);
   if (since === undefined) {
     return "The dialer has not noted the current key yet. It does so within minutes of the rotation.";
   }

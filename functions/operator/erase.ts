@@ -1,7 +1,7 @@
 import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
-import { hashesOf, mayAlsoBe } from "#shared/telephony/phone-number.ts";
+import { mayAlsoBe } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
@@ -48,7 +48,7 @@ const eraseNumber = declareRoute({
   answer: erasedSchema,
   status: 202,
   async handle({ c, deps, body: { phone_number, reason } }) {
-    const hashes = hashesOf(phone_number, deps.hashKeys);
+    const hashes = deps.numbers.own(phone_number);
     const [current = ""] = hashes;
     const action = { action: "erase", target: "number", reason };
     await recordNumbers(c, { ...action, hashes: [current] }, deps);
@@ -72,10 +72,10 @@ const eraseNumber = declareRoute({
 });
 
 /** Finds calls to numbers that may be the same phone. Nothing of them is erased unasked: it may be another person. */
-async function findOthers(number: string, { ledger, hashKeys }: RouteDeps) {
+async function findOthers(number: string, { ledger, numbers }: RouteDeps) {
   const found: ErasedAnswer["may_also_be"] = [];
   for (const other of mayAlsoBe(number)) {
-    const page = await listByNumber(ledger, hashesOf(other, hashKeys), { limit: othersShown });
+    const page = await listByNumber(ledger, numbers.own(other), { limit: othersShown });
     const calls = page.rows.map(({ id }) => id);
     if (calls.length > 0) found.push({ phone_number: other, calls });
   }

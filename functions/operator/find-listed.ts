@@ -4,12 +4,11 @@ import {
   isOfOtherKey,
   isOnDoNotCallList,
 } from "#shared/policy/number-entries.ts";
-import { allHashesOf } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
-import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
+import { refuseOtherKey } from "./do-not-call.ts";
 import { refuseListCheck } from "./look-up.ts";
 
 /** Maximum numbers of one request. */
@@ -40,7 +39,7 @@ const findListed = declareRoute({
   answer: listedSchema,
   problems: [409, 429],
   async handle({ c, deps, body: { phone_numbers, client } }) {
-    const { documents, hashKeys } = deps;
+    const { documents, numbers: hasher } = deps;
     const refused = await refuseListCheck(c, "checked", deps);
     if (refused !== undefined) return refused;
     const count = phone_numbers.length;
@@ -49,19 +48,15 @@ const findListed = declareRoute({
     for (let start = 0; start < phone_numbers.length; start += numbersAtOnce) {
       const numbers = phone_numbers
         .slice(start, start + numbersAtOnce)
-        .map((number) => allHashesOf(number, hashKeys).asked);
+        .map((number) => hasher.all(number).asked);
       const entries = numbers.flat();
       const ofClient =
         client === undefined ? [] : entries.map((hash) => clientEntryOf(hash, client));
       const read = await documents.read(doNotCallKeysOf([...entries, ...ofClient]));
-      if (isOfOtherKey(read, hashKeys)) {
-        const detail =
-          "The do-not-call list was made under another HASH_KEY: nobody is dialed. Set that key as the former one " +
-          "(docs/administration.md), or send all of the list again, with renew.";
-        return answerProblem(c, 409, { detail });
-      }
+      if (isOfOtherKey(read, hasher.keyNames)) return refuseOtherKey(c);
       for (const [index, hashes] of numbers.entries()) {
-        if (isOnDoNotCallList({ hashes, client }, read, hashKeys)) listed.push(start + index);
+        if (isOnDoNotCallList({ hashes, client }, read, hasher.keyNames))
+          listed.push(start + index);
       }
     }
     return { listed };

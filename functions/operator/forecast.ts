@@ -1,3 +1,4 @@
+import { refuseOtherKey } from "./do-not-call.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
 import { readDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import type { PlanWithSchedule } from "./forecast/queued.ts";
@@ -10,12 +11,7 @@ import { forecastCalls, type Posted } from "./forecast/forecast-calls.ts";
 import { forecastRequestSchema, forecastSchema } from "./forecast/forecast-schema.ts";
 import { countManyZones } from "./forecast/many-zones.ts";
 import { describeItems, summarize } from "./forecast/summarize.ts";
-import {
-  toPointer,
-  answerProblem,
-  type ProblemError,
-  answerUnprocessable,
-} from "../api/http/problem.ts";
+import { toPointer, type ProblemError, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { toIsoTime } from "../api/http/fields.ts";
@@ -72,12 +68,8 @@ const forecastRoute = declareRoute({
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
-    if (read.isOther) {
-      const detail = "The do-not-call list was made under another HASH_KEY: nobody is dialed.";
-      return answerProblem(c, 409, { detail });
-    }
-    const { hashKeys } = deps;
-    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { hashKeys, now, read });
+    if (read.isOther) return refuseOtherKey(c);
+    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { now, read });
     const forecast = await under(plan);
     const others = plan === deployed ? undefined : await under(deployed);
     return {

@@ -1,6 +1,6 @@
 import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 
 /** Clients whose receivers are read at once, and receivers that an answer names. */

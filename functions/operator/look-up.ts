@@ -2,7 +2,6 @@ import type { Context } from "hono";
 import { hourMs } from "#shared/lib/units.ts";
 import { countWrites } from "#shared/policy/write-counts.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { recordNumbers } from "../api/actions/audit-log.ts";
 import { writerOf } from "../api/actions/writer.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
@@ -31,11 +30,11 @@ export async function refuseLookUp(
 ): Promise<Response | undefined> {
   const refused = refuseWithoutRole(c, "find", deps);
   if (refused !== undefined) return refused;
-  const { clock, documents, hashKeys } = deps;
+  const { clock, documents, numbers } = deps;
   const hour = Math.floor(clock.now() / hourMs);
   const endsAt = (hour + 1) * hourMs;
   const name = { kind: "look-ups", key: `${hour}#${c.get("caller").tokenId}` } as const;
-  const hash = hashNumber(number, hashKeys.current).numberHash;
+  const hash = numbers.trace(number).numberHash;
   const known = (await documents.read([name])).get(name.kind, name.key)?.value.numbers ?? [];
   if (known.includes(hash)) return undefined;
   if (known.length >= numbersPerHourMax) return answerTooMany(c, lookedUp, deps);

@@ -10,7 +10,7 @@ import { countRoutes } from "./counts.ts";
 import { deadLetterRoutes } from "./dead-letters.ts";
 import { decisionRoutes } from "./decisions.ts";
 import { doNotCallRoutes } from "./do-not-call.ts";
-import { hashKeyRoutes } from "./end-former-key.ts";
+import { formerKeyRoutes } from "./end-former-key.ts";
 import { eraseRoutes } from "./erase.ts";
 import { eventRoutes } from "./events.ts";
 import { findListedRoutes } from "./find-listed.ts";
@@ -60,7 +60,7 @@ export const operatorRoutes: readonly Route[] = [
   ...doNotCallRoutes,
   ...findListedRoutes,
   ...eraseRoutes,
-  ...hashKeyRoutes,
+  ...formerKeyRoutes,
   ...restoreRoutes,
   ...deadLetterRoutes,
   ...clientRoutes,

@@ -1,7 +1,7 @@
 import { readCallId, readRequestId } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ListOf } from "#shared/ports/ledger.ts";
-import { allHashesOf, isE164 } from "#shared/telephony/phone-number.ts";
+import { isE164 } from "#shared/telephony/phone-number.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import { otherNames } from "#shared/policy/usage.ts";
@@ -116,7 +116,7 @@ async function findRequestOf(text: string, deps: RouteDeps): Promise<Found[]> {
 
 async function findNumber(number: string | undefined, deps: RouteDeps): Promise<Found[]> {
   if (number === undefined) return [];
-  const page = await listByNumber(deps.ledger, allHashesOf(number, deps.hashKeys).asked, {
+  const page = await listByNumber(deps.ledger, deps.numbers.all(number).asked, {
     limit: 1,
   });
   return isEmpty(page) ? [] : [{ kind: "number", id: number }];

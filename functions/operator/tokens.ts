@@ -12,7 +12,6 @@ import { changeDocument } from "#shared/ports/change-document.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
 import { tokenRights } from "#shared/settings/tokens.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { foreignCursor } from "../api/http/cursors.ts";
@@ -217,11 +216,11 @@ interface TokenOf {
 function toTokenView(
   id: string,
   { token, client }: TokenOf,
-  deps: Pick<RouteDeps, "clock" | "hashKeys" | "listedTokens">,
+  deps: Pick<RouteDeps, "clock" | "numbers" | "listedTokens">,
 ): TokenView {
   const { agents, rights, isTest, createdAt, notAfter, endedAt, endedBy, usedAt } = token;
-  const { current, former } = deps.hashKeys;
-  const isOf = (key: string | undefined) => key !== undefined && nameOfKey(key) === token.keyName;
+  const [current, former] = deps.numbers.keyNames;
+  const isOf = (name: string | undefined) => name === token.keyName;
   const key = isOf(current) ? ("current" as const) : isOf(former) ? ("former" as const) : null;
   const isReplaced = deps.listedTokens?.has(id) === true;
   return {

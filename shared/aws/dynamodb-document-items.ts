@@ -1,6 +1,6 @@
 import type { Item } from "./dynamodb-client.ts";
 import { type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
-import { digitsOf } from "../telephony/phone-number.ts";
+import { digitsOf } from "../telephony/number-hashes.ts";
 import {
   counterKinds,
   type DocumentKey,

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { HashKeys } from "../telephony/phone-number.ts";
+import type { RotatedKeys } from "../lib/rotated-keys.ts";
 import { bitsIn, withBits } from "./ids.ts";
 
 /**
@@ -12,7 +12,10 @@ export function markAccepted(requestId: string, key: string): string {
 }
 
 /** True if the id is that of a request that was accepted, or may have been, under one of the keys. Of a million others one passes for it. */
-export function mayBeAccepted(requestId: string, { current, former = current }: HashKeys): boolean {
+export function mayBeAccepted(
+  requestId: string,
+  { current, former = current }: RotatedKeys,
+): boolean {
   const bits = bitsIn(requestId);
   return [current, former].some((key) => tagOf(requestId, key) === bits);
 }

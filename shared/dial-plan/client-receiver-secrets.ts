@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { dayMs } from "../lib/units.ts";
-import { type HashKeys, listKeys } from "../telephony/phone-number.ts";
+import { type RotatedKeys, listKeys } from "../lib/rotated-keys.ts";
 
 /** Time for which events are signed with the former secret too, after a rotation. */
 export const formerSecretMs = dayMs;
@@ -35,7 +35,7 @@ export function clientReceiverSecret(of: ClientReceiverSecret, key: string): str
  */
 export function receiverKeysOf(
   of: ClientReceiverSecret,
-  { eventsKeys, now }: { eventsKeys: HashKeys; now: number },
+  { eventsKeys, now }: { eventsKeys: RotatedKeys; now: number },
 ): KeyObject[] {
   const { secretGeneration, rotatedAt } = of;
   const hasFormer = rotatedAt !== undefined && now < rotatedAt + formerSecretMs;

@@ -3,7 +3,7 @@ import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
-import { keyNameIn } from "../telephony/phone-number.ts";
+import { keyNameIn } from "../telephony/number-hashes.ts";
 import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./number-entries.ts";
 
 /** Entries of one write, so that each ends within its time limit. */

@@ -1,5 +1,4 @@
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
-import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
 
 /**
  * The do-not-call list has numbers by their hashes, and a hash means nothing without its key. So one document names the
@@ -23,8 +22,8 @@ export function isClientEntry(key: string): boolean {
 }
 
 /** Entries of the list may stand under a key that is not held. */
-export class OtherHashKeyError extends Error {
-  override name = "OtherHashKeyError";
+export class OtherKeyError extends Error {
+  override name = "OtherKeyError";
 }
 
 /** Names the documents that say whether these hashed numbers are on the do-not-call list. */
@@ -43,15 +42,16 @@ export interface ListedNumber {
  * True if a number must never be called.
  *
  * @param documents the documents named by `doNotCallKeysOf`, with the client's entries where there are such
- * @throws OtherHashKeyError if entries may stand under another HASH_KEY
+ * @param keyNames names of the keys under which the number was hashed
+ * @throws OtherKeyError if entries may stand under another HASH_KEY
  */
 export function isOnDoNotCallList(
   { hashes, client }: ListedNumber,
   documents: DocumentsRead,
-  keys: HashKeys,
+  keyNames: readonly string[],
 ): boolean {
-  if (isOfOtherKey(documents, keys)) {
-    throw new OtherHashKeyError("the do-not-call list was made under another HASH_KEY");
+  if (isOfOtherKey(documents, keyNames)) {
+    throw new OtherKeyError("the do-not-call list was made under another HASH_KEY");
   }
   const isListed = (key: string) => documents.get("do-not-call", key) !== undefined;
   return hashes.some(
@@ -60,25 +60,22 @@ export function isOnDoNotCallList(
 }
 
 /** True if entries may stand under a key that is not held: then nobody is dialed. */
-export function isOfOtherKey(documents: DocumentsRead, keys: HashKeys): boolean {
-  const held = namesOf(keys);
-  return listIn(documents)?.keys.some((name) => !held.includes(name)) ?? false;
+export function isOfOtherKey(documents: DocumentsRead, keyNames: readonly string[]): boolean {
+  return listIn(documents)?.keys.some((name) => !keyNames.includes(name)) ?? false;
 }
 
-/** Returns the time since which the current key is known to be current; undefined if it is not known yet. */
-export function findCurrentSince(documents: DocumentsRead, keys: HashKeys): number | undefined {
+/** Returns the time since which the first of the keys is known to be the current one; undefined if it is not known yet. */
+export function findCurrentSince(
+  documents: DocumentsRead,
+  [name]: readonly string[],
+): number | undefined {
   const { current } = listIn(documents) ?? {};
-  return current?.name === nameOfKey(keys.current) ? current.since : undefined;
+  return current != null && current.name === name ? current.since : undefined;
 }
 
 /** Returns what the list's document says, where it is among those that were read. */
 export function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | undefined {
   return documents.get(doNotCallListKey.kind, doNotCallListKey.key)?.value;
-}
-
-/** Returns the names of the keys that are held. */
-export function namesOf(keys: HashKeys): string[] {
-  return listKeys(keys).map(nameOfKey);
 }
 
 /** Names the document of a number's erasure. */

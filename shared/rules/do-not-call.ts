@@ -4,7 +4,7 @@ import {
   doNotCallKeysOf,
   isOnDoNotCallList,
 } from "../policy/number-entries.ts";
-import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
+import type { Facts, Holder, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -26,17 +26,20 @@ export function clientKeys({ call, hashes }: KeyedNumber): DocumentKey[] {
 /**
  * The number is on the do-not-call list. A number whose documents were not read counts as absent.
  *
- * @throws OtherHashKeyError if entries may stand under another HASH_KEY
+ * @throws OtherKeyError if entries may stand under another HASH_KEY
  */
 export function admit(
   { call, hashes }: ResolvedCall,
-  { documents, hashKeys }: Pick<Facts, "documents" | "hashKeys">,
+  { documents }: Pick<Facts, "documents">,
 ): Verdict | undefined {
   if (hashes === undefined) return undefined;
   const listed = { hashes: hashes.asked, client: call.client };
-  if (!isOnDoNotCallList(listed, documents, hashKeys)) return undefined;
+  if (!isOnDoNotCallList(listed, documents, hashes.keyNames)) return undefined;
   return { kind: "end", state: "REJECTED", reason: "do_not_call" };
 }
+
+/** Holds every call while entries may stand under a key that is not held. */
+export const otherKey: Omit<Holder, "until"> = { reason: "other_hash_key", name: "" };
 
 export const texts: Texts = {
   do_not_call: { means: "The number is on the do-not-call list." },

@@ -2,10 +2,7 @@ import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** Facts of a call that nobody can dial now. */
-export type FirstRowFacts = Pick<
-  Facts,
-  "now" | "at" | "documents" | "table" | "schedule" | "hashKeys"
->;
+export type FirstRowFacts = Pick<Facts, "now" | "at" | "documents" | "table" | "schedule">;
 
 /**
  * Decides the first row of a call that nobody can dial now, as its message failed a hundred times (`dead_letter`). The controls

@@ -186,7 +186,7 @@ export const takes: readonly Take<TakeContext>[] = [
 /** Looks before a call's checks at what it takes later, as its checks would be asked in vain. */
 export const peeks: readonly Peek<Parameters<typeof cap.peek>[1]>[] = [cap.peek];
 
-type Ordered = Pick<Facts, "at" | "documents" | "hashKeys">;
+type Ordered = Pick<Facts, "at" | "documents">;
 
 /** Orders that may have come since the decision: at the permit's time, and at the last look if they were read again. */
 export const orders: readonly Judge<Ordered>[] = [
@@ -272,9 +272,10 @@ export const capKeys = cap.numberKeys;
 export const calledAt = cap.timesIn;
 
 /** Ends of a call that acceptance does not know of. */
-export const endsUnknown: readonly Judge<Pick<Facts, "documents" | "hashKeys" | "at">>[] = [
-  doNotCall.admit,
-];
+export const endsUnknown: readonly Judge<Pick<Facts, "documents" | "at">>[] = [doNotCall.admit];
+
+/** Holds every call while the list cannot be read. */
+export const otherKey = doNotCall.otherKey;
 
 /** Documents of a number, beside the rare ones and those of its caps. */
 export const numberKeys: readonly Keys<Pick<ResolvedCall, "hashes">>[] = [doNotCall.numberKeys];

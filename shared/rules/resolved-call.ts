@@ -5,7 +5,7 @@ import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import { breakerNamesOf } from "../policy/breakers.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
-import { allHashesOf, type HashKeys, type NumberHashes } from "../telephony/phone-number.ts";
+import type { NumberHashes } from "../telephony/number-hashes.ts";
 import { breakersOf as checkBreakers } from "./checks.ts";
 import { pauseKeyOf, pauseKeysOf } from "./pause.ts";
 
@@ -80,11 +80,6 @@ export function createResolver(
       };
     },
   };
-}
-
-/** Returns a function that hashes numbers whose documents are read with their calls. */
-export function hashesUnder(keys: HashKeys): (number: string) => NumberHashes {
-  return (number) => allHashesOf(number, keys);
 }
 
 /** The parts of a resolved call that follow from its client and agent. */

@@ -6,7 +6,6 @@ import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
 import type { ControlDocuments } from "../policy/controls.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
-import type { HashKeys } from "../telephony/phone-number.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { BreakerDocument } from "../policy/breakers.ts";
 
@@ -184,7 +183,6 @@ export interface Facts {
   documents: ControlDocuments;
   table: RouteTable;
   schedule: Schedule;
-  hashKeys: HashKeys;
   /** Number of calls that go before this one, by account. */
   ahead: ReadonlyMap<string, number>;
   /** Maximum fresh calls of an account that one delivery dials; Infinity in forecasts. The account's `concurrency` may be smaller. */

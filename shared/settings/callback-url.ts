@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { Route } from "../calls/call-request.ts";
 import { httpsUrl, isLoopback } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
-import { type HashKeys, listKeys } from "../telephony/phone-number.ts";
+import { type RotatedKeys, listKeys } from "../lib/rotated-keys.ts";
 
 /** Subject of a callback URL: one placed call of an account, or the whole account. */
 export interface CallbackSubject {
@@ -51,7 +51,7 @@ export function callbackAddressAlong(
  * any wrong code.
  */
 export function callbackCheck(
-  hashKeys: HashKeys,
+  hashKeys: RotatedKeys,
 ): (address: { subject: CallbackSubject; code: string }) => boolean {
   const codes = listKeys(hashKeys).map(codesUnder);
   return ({ subject, code }) => {

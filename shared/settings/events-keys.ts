@@ -1,4 +1,4 @@
-import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
+import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
 
 const first = "EVENTS_KEY";
 
@@ -27,7 +27,7 @@ const numberIn = (name: string) => Number(name.slice(first.length + 1) || 1);
  *
  * @throws if there is none, or one that is malformed
  */
-export function readEventsKeys(environment: Record<string, string | undefined>): HashKeys {
+export function readEventsKeys(environment: Record<string, string | undefined>): RotatedKeys {
   const names = listEventsKeys(Object.keys(environment).filter((one) => environment[one]));
   if (names.length === 0) throw new Error(`${first} is not set: 32 random bytes in hex`);
   const [current = "", former] = names.map((name) => checkEventsKey(environment[name] ?? "", name));
@@ -36,7 +36,7 @@ export function readEventsKeys(environment: Record<string, string | undefined>):
 
 /** Returns a key in small letters. @throws if it is malformed, or is two */
 export function checkEventsKey(text: string, name: string): string {
-  const { current, former } = parseHashKeys(text, name);
+  const { current, former } = parseKeys(text, name);
   if (former !== undefined)
     throw new Error(`${name} holds one key: rotate it, which adds another secret`);
   return current;

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { hmacUnder } from "../lib/hmac.ts";
-import { type HashKeys, listKeys, nameOfKey } from "../telephony/phone-number.ts";
+import { type RotatedKeys, listKeys, nameOfKey } from "../lib/rotated-keys.ts";
 import { madePrefix, randomBase62 } from "./tokens.ts";
 
 /** Characters of a token's id (71 bits), of its secret (178 bits) and of its MAC (132 bits, in base64url). */
@@ -26,7 +26,7 @@ interface MadeToken {
  * HASH_KEY. Thus a forged token is recognized without the ledger. The MAC alone lets nobody in: the ledger must have the hash of the
  * token.
  */
-export function createTokenMaker(keys: HashKeys) {
+export function createTokenMaker(keys: RotatedKeys) {
   const macs = listKeys(keys).map((key) => ({
     keyName: nameOfKey(key),
     macOf: hmacUnder(createHmac("sha256", key).update("key of made tokens").digest("hex")),

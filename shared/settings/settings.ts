@@ -8,7 +8,8 @@ import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import { readEventsKeys } from "./events-keys.ts";
 import type { Log } from "../lib/log.ts";
-import { type HashKeys, parseHashKeys } from "../telephony/phone-number.ts";
+import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
+import { createNumberHasher, type NumberHasher } from "../telephony/number-hashes.ts";
 import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
@@ -32,9 +33,11 @@ export interface ApiSettings {
   /** Routes and accounts of the plan. */
   table: RouteTable;
   schedule: Schedule;
-  hashKeys: HashKeys;
+  hashKeys: RotatedKeys;
+  /** Hashes numbers under these keys. */
+  numbers: NumberHasher;
   /** Keys of the secrets of clients' own receivers. */
-  eventsKeys: HashKeys;
+  eventsKeys: RotatedKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
   publicUrl?: string | undefined;
   /** True in a local run, where clients' own receivers may be on this machine. */
@@ -77,7 +80,7 @@ function apiSettings(
   const table = createRouteTable(plan, kinds);
   const schedule = createSchedule(table, log);
   const isLocal = permitsLoopback(environment);
-  const keys = { hashKeys, eventsKeys, callbackKeyOf };
+  const keys = { ...withHashKeys(hashKeys), eventsKeys, callbackKeyOf };
   return { plan, table, schedule, ...keys, publicUrl, permitsLoopback: isLocal };
 }
 
@@ -173,8 +176,13 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
   }
 }
 
+/** Returns the settings that follow from HASH_KEY. */
+export function withHashKeys(hashKeys: RotatedKeys): Pick<ApiSettings, "hashKeys" | "numbers"> {
+  return { hashKeys, numbers: createNumberHasher(hashKeys) };
+}
+
 /** Returns the keys for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */
-export function readHashKeys({ HASH_KEY }: Environment): HashKeys {
+export function readHashKeys({ HASH_KEY }: Environment): RotatedKeys {
   if (!HASH_KEY) throw new Error("HASH_KEY is not set: 32 random bytes in hex");
-  return parseHashKeys(HASH_KEY);
+  return parseKeys(HASH_KEY, "HASH_KEY");
 }

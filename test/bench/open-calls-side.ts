@@ -7,7 +7,7 @@ import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
 import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { applyClaim, applySettlement } from "#shared/calls/transitions.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { apiEnvironment } from "../support/environment.ts";

@@ -4,7 +4,7 @@
  */
 import { createServer } from "node:http";
 import type { DatabaseSync } from "node:sqlite";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
 import { createToken } from "#shared/settings/tokens.ts";
 import { openLocalD1 } from "../support/local-d1.ts";

@@ -1,7 +1,7 @@
 import { env } from "node:process";
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { toPace } from "#shared/telephony/rate.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";

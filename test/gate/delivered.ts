@@ -1,3 +1,4 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import { dialCalls } from "#functions/dialer/dial/dial-calls.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
@@ -8,7 +9,7 @@ import { minuteMs } from "#shared/lib/units.ts";
 import type { StoredText } from "#shared/ports/document-kinds.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import type { DialingProvider, DialOutcome } from "#shared/providers/provider.ts";
-import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
@@ -26,7 +27,7 @@ export interface World {
   seed: number;
   now: number;
   plan: object;
-  hashKeys: HashKeys;
+  hashKeys: RotatedKeys;
   requested: { id: string; call?: Call; account?: string }[];
   rows: CallRow[];
   documents: StoredText[];
@@ -199,7 +200,7 @@ function settingsOf({ seed, now, plan: json, hashKeys }: World, { clock, request
   return {
     plan,
     table,
-    hashKeys,
+    ...withHashKeys(hashKeys),
     schedule: createSchedule(table, () => undefined),
     publicUrl: "https://calls.example.com",
     providerOf: (route: Route) => providerAlong(route, { seed, clock, requests }),

@@ -3,7 +3,8 @@ import { type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
 import { createRequestId, toCallId } from "#shared/calls/ids.ts";
 import type { callStates } from "#shared/calls/states.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
-import { hashNumber, type HashKeys } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
+import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import type { Chance } from "./random.ts";
 import { agentIds, checkNames } from "./random-plan.ts";
 
@@ -79,7 +80,7 @@ export function randomRow(
     route,
     now,
     hashKeys,
-  }: { call: Call; route: Route | undefined; now: number; hashKeys: HashKeys },
+  }: { call: Call; route: Route | undefined; now: number; hashKeys: RotatedKeys },
 ): CallRow | undefined {
   const { is, one, fraction } = chance;
   const kind = fraction();

@@ -1,10 +1,11 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { createHash } from "node:crypto";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import type { DocumentsRead, StoredText } from "#shared/ports/document-kinds.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
-import { allHashesOf, type HashKeys, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { type RotatedKeys, nameOfKey } from "#shared/lib/rotated-keys.ts";
 import type { Chance } from "./random.ts";
 import { checkNames, poolNumbers } from "./random-plan.ts";
 
@@ -16,7 +17,7 @@ type Made = [kind: StoredText["kind"], key: string, value: object] | undefined;
 interface World {
   calls: readonly Call[];
   routes: readonly Route[];
-  hashKeys: HashKeys;
+  hashKeys: RotatedKeys;
   now: number;
 }
 
@@ -70,7 +71,7 @@ function ordersOf(call: Call, { is, one }: Chance, { obstacle, hashKeys, now }: 
     indexes: null,
   });
   const number = request.phone_number;
-  const { own, asked } = allHashesOf(number, hashKeys);
+  const { own, asked } = createNumberHasher(hashKeys).all(number);
   const pause = (kind: string, name: string): Made =>
     is(obstacle)
       ? [

@@ -1,7 +1,7 @@
 import { routeFrom } from "../support/plans.ts";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { outcomeOf } from "../support/claims.ts";
 import { aRowIn, changed } from "../support/call-rows.ts";

@@ -5,7 +5,7 @@ import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { dialerParts } from "../support/dialer-parts.ts";
 import { createMemoryDocuments } from "../support/memory-documents.ts";
 import { createMemoryLedger } from "../support/memory-ledger.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";

@@ -2,7 +2,7 @@ import { requestIdOf } from "#shared/calls/ids.ts";
 import { ownEntriesMax } from "#shared/policy/gathered-entries.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 import { sortOutGathered, timeOfEntry } from "#shared/ports/journal.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { writeBudgets } from "#functions/api/actions/write-budgets.ts";
 import type { SeenRow } from "./operator-acts.ts";
 import { hashKey } from "./plan.ts";

@@ -15,7 +15,8 @@ import type {
 import { type Cancellable, cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 import { doNotCallKeyOf, doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { type Pausable, pauseKeyOf } from "#shared/rules/pause.ts";
-import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";

@@ -1,3 +1,4 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import { slowMs } from "#shared/lib/timing.ts";
 import { createRouteTable } from "./plans.ts";
 import { createDialerMemory } from "#functions/dialer/wiring.ts";
@@ -38,7 +39,7 @@ export const dialerParts = () => ({
 export const settingsUnder = (plan: DialPlan, log: Log) => {
   const table = createRouteTable(plan);
   const schedule = createSchedule(table, log);
-  return { plan, table, schedule, hashKeys: { current: apiEnvironment.HASH_KEY } };
+  return { plan, table, schedule, ...withHashKeys({ current: apiEnvironment.HASH_KEY }) };
 };
 
 /**

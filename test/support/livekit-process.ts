@@ -1,3 +1,4 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 /**
  * `node test/support/livekit-process.ts URL SECONDS`: dials one call by LiveKit at this address, as the dialer does, whose
  * time is over after so many seconds. Prints the outcome, or why the request by which the phone rings was withheld.
@@ -40,7 +41,7 @@ const settings = {
   plan,
   table,
   schedule: createSchedule(table, log),
-  hashKeys: { current: "5f".repeat(32) },
+  ...withHashKeys({ current: "5f".repeat(32) }),
 };
 const clock = { now: Date.now, sleep: async () => undefined };
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the last look needs no more of its dependencies

@@ -3,7 +3,7 @@ import type { DialerSettings } from "#functions/dialer/runtime/context.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import { type CallRow, toCall } from "#shared/calls/call-row.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
-import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
 
 /** Returns the decision to dial a call along a route. */
 export function dialOf(
@@ -13,9 +13,9 @@ export function dialOf(
     route,
     dialAt,
   }: { call: Call; row: CallRow | undefined; route: Route; dialAt: number },
-  { table, hashKeys }: Pick<DialerSettings, "table" | "hashKeys">,
+  { table, numbers }: Pick<DialerSettings, "table" | "numbers">,
 ): Dial {
-  const resolver = createResolver(table, hashesUnder(hashKeys));
+  const resolver = createResolver(table, numbers.all);
   const resolved = resolver.resolve(call, row);
   const target = resolver.along(route, resolved.of);
   return Object.assign(resolved, { kind: "dial" as const, row, target, dialAt });

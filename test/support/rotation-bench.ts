@@ -1,7 +1,8 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import { optOut } from "#functions/dialer/results/opt-out.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import { type HashKeys, listKeys } from "#shared/telephony/phone-number.ts";
+import { type RotatedKeys, listKeys } from "#shared/lib/rotated-keys.ts";
 import { createTestApi } from "./api.ts";
 import { createDialerBench } from "./dialer.ts";
 import { aCallNow, hashKey, rowOf, sendEach } from "./dialer-calls.ts";
@@ -15,7 +16,7 @@ export const holders = {
   before: { current: formerKey },
   during: { current: currentKey, former: formerKey },
   after: { current: currentKey },
-} satisfies Record<string, HashKeys>;
+} satisfies Record<string, RotatedKeys>;
 export type Holder = keyof typeof holders;
 
 /**
@@ -37,7 +38,7 @@ export function createRotationBench(plan: object = {}) {
     return app;
   };
   const as = (holder: Holder) => {
-    bench.deps.settings = { ...settings, hashKeys: holders[holder] };
+    bench.deps.settings = { ...settings, ...withHashKeys(holders[holder]) };
   };
   return {
     bench,

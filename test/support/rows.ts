@@ -11,7 +11,7 @@ import {
 } from "#shared/calls/transitions.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "./environment.ts";
 

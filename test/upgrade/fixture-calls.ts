@@ -19,7 +19,7 @@ import { parseDialPlan } from "../support/plans.ts";
 import { findReceiver } from "#shared/dial-plan/receivers.ts";
 import { indexEvents, withEvents } from "#shared/events/outbox-rows.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { hashKey, plan } from "./service.ts";
 
 /** A stored call, and the only states in which it may be some minutes later. */

@@ -5,7 +5,7 @@ import type { CallHeaders } from "#shared/calls/call-request.ts";
 import type { Guard } from "#shared/dial-plan/guards.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
@@ -42,7 +42,7 @@ export interface FreshRequest {
   path: string;
   bytes: Uint8Array;
   /** Keys of the fingerprint. */
-  hashKeys: HashKeys;
+  hashKeys: RotatedKeys;
   /** Limits of the client beside the plan's. */
   quota?: Guard | undefined;
   /** Errors of the request by the plan. */

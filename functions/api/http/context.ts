@@ -9,7 +9,8 @@ import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { ProviderType } from "#shared/calls/provider-types.ts";
 import type { CallbackSubject } from "#shared/settings/callback-url.ts";
-import type { HashKeys } from "#shared/telephony/phone-number.ts";
+import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
+import type { NumberHasher } from "#shared/telephony/number-hashes.ts";
 import type { Log } from "#shared/lib/log.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
@@ -125,10 +126,11 @@ export interface RouteDeps extends ApiDeps {
   plan: DialPlan;
   /** Time for which the plan keeps ended calls, in milliseconds. */
   retentionMs: number;
-  /** Keys for the hashes of numbers. */
-  hashKeys: HashKeys;
+  numbers: NumberHasher;
+  /** Keys of fingerprints, marks and tokens. */
+  hashKeys: RotatedKeys;
   /** Keys of the secrets of clients' own receivers. */
-  eventsKeys: HashKeys;
+  eventsKeys: RotatedKeys;
   random: {
     /** Returns a fresh version of a row or document. */
     version(): string;

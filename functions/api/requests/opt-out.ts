@@ -3,7 +3,6 @@ import { clientEntryOf } from "#shared/policy/number-entries.ts";
 import { putNumbers, testOptOutMs } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { errorsMax } from "#shared/calls/call-request.ts";
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
@@ -48,7 +47,7 @@ export const addOptOuts = declareRoute({
     const isTest = mode === "test";
     if (isTest && !phone_numbers.every(isTestNumber)) return refuseRealNumbers(c, phone_numbers);
     const numbers = [...new Set(phone_numbers)].map((phone_number) =>
-      hashesOf(hashedNumberOf({ client, mode, request: { phone_number } }), deps.hashKeys),
+      deps.numbers.own(hashedNumberOf({ client, mode, request: { phone_number } })),
     );
     const target = scope === "client" ? `do-not-call list of client ${client}` : "do-not-call list";
     const action = { action: "client_opt_out", target, reason };

@@ -8,7 +8,7 @@ import {
   clientReceiversMax,
   type StoredReceiver,
 } from "#shared/ports/receiver-kinds.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { time, toIsoTime } from "../http/fields.ts";
 import { answerProblem, answerUnprocessable } from "../http/problem.ts";

@@ -2,7 +2,7 @@
 import { hmacUnder } from "#shared/lib/hmac.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import type { DocumentKey, ValueOf } from "#shared/ports/document-kinds.ts";
-import { listKeys } from "#shared/telephony/phone-number.ts";
+import { listKeys } from "#shared/lib/rotated-keys.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { toIsoTime } from "../http/fields.ts";

@@ -7,7 +7,7 @@ import {
   messageCallsMax,
   messageSchema,
 } from "#shared/ports/call-messages.ts";
-import { OtherHashKeyError } from "#shared/policy/number-entries.ts";
+import { OtherKeyError } from "#shared/policy/number-entries.ts";
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { dialCalls, type RequestedCall } from "../dial/dial-calls.ts";
 import { settleOutcome } from "../record/settle.ts";
@@ -114,7 +114,7 @@ async function dial(
     return await dialCalls(requested, deps, deadline);
   } catch (error) {
     const fields = { count: requested.length, error: errorForLog(error) };
-    if (error instanceof OtherHashKeyError) deps.log("alarm", "hash_key.missing", fields);
+    if (error instanceof OtherKeyError) deps.log("alarm", "hash_key.missing", fields);
     else deps.log("alarm", "ledger.unreachable", fields);
     return new Set(requested.map(({ id }) => id));
   }

@@ -6,7 +6,7 @@ import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/con
 import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
-import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
+import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
@@ -23,10 +23,10 @@ export async function readControlDocuments(
   { numbers }: { numbers: boolean },
   deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
 ): Promise<ControlDocuments> {
-  const { plan, table, hashKeys } = deps.settings;
+  const { plan, table, numbers: hasher } = deps.settings;
   const { memory } = deps;
   const now = deps.clock.now();
-  const hashesOf = numbers ? hashesUnder(hashKeys) : () => undefined;
+  const hashesOf = numbers ? hasher.all : () => undefined;
   const resolver = createResolver(table, hashesOf);
   const resolved = calls.map((call) => resolver.resolve(call, undefined));
   const backlogs = [...new Map(resolved.map((one) => [one.backlog, one])).values()];

@@ -15,7 +15,6 @@ import { delivery, ends, inTurn, resend, trusted } from "#shared/rules/gates.ts"
 import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";
 import {
   createResolver,
-  hashesUnder,
   type ResolvedCall,
   type ResolvedRoute,
   type Resolver,
@@ -157,12 +156,11 @@ export function toDecisionFacts(
   documents: ControlDocuments,
   { settings, clock, concurrency }: Pick<DialerDeps, "settings" | "clock" | "concurrency">,
 ): DecisionFacts {
-  const { table, schedule, hashKeys, providerOf } = settings;
+  const { table, schedule, numbers, providerOf } = settings;
   return {
     table,
-    resolver: createResolver(table, hashesUnder(hashKeys)),
+    resolver: createResolver(table, numbers.all),
     schedule,
-    hashKeys,
     documents,
     canLookUp: (route) => providerOf(route).lookUp !== undefined,
     now: clock.now(),

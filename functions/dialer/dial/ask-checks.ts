@@ -12,7 +12,6 @@ import type { Verdict } from "#shared/rules/rule.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
 import { readRemovals } from "#shared/policy/listing-order.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { toPace } from "#shared/telephony/rate.ts";
 import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
@@ -186,7 +185,7 @@ async function decideByChecks(
   if (never !== undefined) {
     // The entry comes first: if the row is not written, the list ends the call. The journal comes before the entry, as
     // nothing asks again for a call that the list has ended.
-    const listed = hashNumber(call.request.phone_number, settings.hashKeys.current).numberHash;
+    const listed = settings.numbers.trace(call.request.phone_number).numberHash;
     const [removals] = await appendListed([listed], deps);
     await putEntries([listed], deps);
     const [removalsSince] = await readRemovals([listed], deps);

@@ -96,10 +96,9 @@ async function waitForPermit(
 function judgeOrders(
   { dial }: Pick<Claim, "dial">,
   { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
-  { deps: { clock, settings }, stopped }: Pick<DialBatch, "deps" | "stopped">,
+  { deps: { clock }, stopped }: Pick<DialBatch, "deps" | "stopped">,
 ): Verdict | undefined {
-  const { hashKeys } = settings;
-  const facts = { at: clock.now(), documents: read, hashKeys, stopped };
+  const facts = { at: clock.now(), documents: read, stopped };
   return findVerdict(judges, dial, facts);
 }
 

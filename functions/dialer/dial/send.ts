@@ -97,6 +97,6 @@ function urlKeyOf(
   const { hashKeys } = settings;
   const { current, former } = hashKeys;
   if (former === undefined) return current;
-  const since = findCurrentSince(read, hashKeys);
+  const since = findCurrentSince(read, settings.numbers.keyNames);
   return since !== undefined && clock.now() >= since + keyReadMs ? current : former;
 }

@@ -20,7 +20,7 @@ const failuresLifeMs = dayMs;
 /** Status of a receiver that is gone for good. */
 const goneStatus = 410;
 
-/** Whether a receiver takes its events, as read for one message. A receiver of the dial plan has a circuit breaker. */
+/** The health of a receiver, as read for one message: it takes its events, or is down. */
 export interface ReceiverHealth {
   /** True if only probes are delivered. */
   isDown: boolean;

@@ -4,7 +4,6 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import { type CallState, statesWhere } from "#shared/calls/states.ts";
 import type { FoundCall, NotPlaced, SoughtCall } from "#shared/providers/provider.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
@@ -54,7 +53,7 @@ export async function findOwnId(
   // A restore may also have lost rows of other calls to this number, one of which the candidate could be.
   if (row.lostUntil !== null) return undefined;
   // Under a HASH_KEY that is not held, the calls to this number cannot be found by its hash.
-  const hashes = hashesOf(hashedNumberOf(call), settings.hashKeys);
+  const hashes = settings.numbers.own(hashedNumberOf(call));
   if (!hashes.includes(numberHash)) return undefined;
   const { from, until } = findPeriod(row, deps);
   // The ledger's index of numbers may lag.

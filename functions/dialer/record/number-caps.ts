@@ -1,3 +1,4 @@
+import type { NumberHasher } from "#shared/telephony/number-hashes.ts";
 import DataLoader from "dataloader";
 import { hashedNumberOf } from "#shared/calls/ids.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
@@ -6,12 +7,6 @@ import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { DocumentChange } from "#shared/ports/documents.ts";
-import {
-  allHashesOf,
-  type HashKeys,
-  hashNumber,
-  listKeys,
-} from "#shared/telephony/phone-number.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { capDaysMax, freeAt, type FrequencyCap } from "#shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -143,20 +138,17 @@ function createCapDocuments({
 }
 
 /** Creates look-ups of the hashes that a number's calls are counted under. */
-function createKeys(hashKeys: HashKeys) {
+function createKeys(numbers: NumberHasher) {
   return {
     /**
      * The number's hashes under today's HASH_KEY: that of a row may be older. While HASH_KEY is rotated, a call is counted
      * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
      * each other's versions, and no two of them take the last room together.
      */
-    keysOf: (call: Call) =>
-      listKeys(hashKeys)
-        .map((key) => hashNumber(hashedNumberOf(call), key).numberHash)
-        .toReversed(),
+    keysOf: (call: Call) => numbers.underEach(hashedNumberOf(call)).toReversed(),
     /** Hashes that a number's calls may be counted under besides. A call of them at the same moment is not seen. */
     otherKeysOf: (call: Call, keys: readonly string[]) =>
-      allHashesOf(hashedNumberOf(call), hashKeys).asked.filter((key) => !keys.includes(key)),
+      numbers.all(hashedNumberOf(call)).asked.filter((key) => !keys.includes(key)),
   };
 }
 
@@ -172,7 +164,7 @@ type CapDeps = Pick<
 export function createCaps(deps: CapDeps) {
   const { clock, settings, log } = deps;
   const inTurn = createTurns();
-  const { keysOf, otherKeysOf } = createKeys(settings.hashKeys);
+  const { keysOf, otherKeysOf } = createKeys(settings.numbers);
   const { readAll, writeAll } = createCapDocuments(deps);
 
   return {

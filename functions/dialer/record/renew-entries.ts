@@ -2,7 +2,6 @@ import { hashedNumberOf } from "#shared/calls/ids.ts";
 import { clientEntryOf } from "#shared/policy/number-entries.ts";
 import { renewNumbers } from "#shared/policy/dnc-entries.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { ToWrite } from "./write-decisions.ts";
@@ -18,10 +17,10 @@ export async function renewEntries(
   read: DocumentsRead,
   deps: Pick<DialerDeps, "settings" | "documents" | "clock" | "random" | "log">,
 ): Promise<void> {
-  const { hashKeys } = deps.settings;
+  const { numbers } = deps.settings;
   const entries = writes.flatMap(({ call, decided }) => {
     if (decided.reason !== "do_not_call") return [];
-    const hashes = hashesOf(hashedNumberOf(call), hashKeys);
+    const hashes = numbers.own(hashedNumberOf(call));
     return [hashes, hashes.map((hash) => clientEntryOf(hash, call.client))];
   });
   const isFormer = ([, key]: string[]) => key && read.get("do-not-call", key) !== undefined;

@@ -11,7 +11,6 @@ import { addUsage, enteredStep } from "#shared/policy/usage.ts";
 import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import type { Change } from "#shared/ports/ledger.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
@@ -128,13 +127,13 @@ export function toNewCall(
   call: Call,
   { settings, memory }: Pick<DialerDeps, "settings" | "memory">,
 ): NewCall {
-  const { plan, hashKeys } = settings;
+  const { plan } = settings;
   const { context } = call.request;
   const echo = echoOf(context, findReceiver(call, plan));
   const own = clientReceiversOf(call, { plan, knownReceivers: memory.knownReceivers });
   const clientReceiverEcho =
     own.length === 0 ? {} : createClientReceiverEcho(context, { echo, own });
-  const numbers = hashNumber(hashedNumberOf(call), hashKeys.current);
+  const numbers = settings.numbers.trace(hashedNumberOf(call));
   return { call: withTries(call, plan), ...numbers, echo, ...clientReceiverEcho };
 }
 

@@ -2,10 +2,10 @@ import { clientNamed, hashedNumberOf, timeOfId } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Write } from "#shared/calls/transitions.ts";
 import { hourMs } from "#shared/lib/units.ts";
-import { doNotCallListKey, listIn, namesOf } from "#shared/policy/number-entries.ts";
+import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import { putEntries, testOptOutMs } from "#shared/policy/dnc-entries.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
-import { hashNumber, keyNameIn } from "#shared/telephony/phone-number.ts";
+import { keyNameIn } from "#shared/telephony/number-hashes.ts";
 import { changeRows } from "../record/change-rows.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
@@ -45,13 +45,9 @@ export async function listCallee(
   { id, client, mode, request, numberHash, acceptedAt }: CallRow,
   deps: Pick<DialerDeps, "documents" | "journal" | "settings" | "clock" | "random" | "log">,
 ): Promise<void> {
-  const { hashKeys } = deps.settings;
   if (request !== null) {
-    const current = hashNumber(
-      hashedNumberOf({ client, mode, request }),
-      hashKeys.current,
-    ).numberHash;
-    return listEntry(current, client, deps);
+    const number = hashedNumberOf({ client, mode, request });
+    return listEntry(deps.settings.numbers.trace(number).numberHash, client, deps);
   }
   await listHash({ id, numberHash, client, acceptedAt }, deps);
 }
@@ -71,10 +67,9 @@ export async function listHash(
   deps: Pick<DialerDeps, "documents" | "journal" | "settings" | "clock" | "random" | "log">,
 ): Promise<void> {
   const { documents, settings, clock, log } = deps;
-  const { hashKeys } = settings;
   const named = listIn(await documents.read([doNotCallListKey]))?.keys ?? [];
-  if (![...namesOf(hashKeys), ...named].includes(keyNameIn(numberHash))) {
-    if (acceptedAt > clock.now() - youngMs) throw new Error("the row is of another HASH_KEY");
+  if (![...settings.numbers.keyNames, ...named].includes(keyNameIn(numberHash))) {
+    if (acceptedAt > clock.now() - youngMs) throw new Error("the row is hashed under another key");
     log("alarm", "call.opt_out_lost", { call_id: id });
     return;
   }

@@ -10,7 +10,7 @@ import { expireClaims } from "./expire-claims.ts";
 import { logGauges } from "./log-gauges.ts";
 import { recover } from "./recover-restore.ts";
 import { type HeldLease, holdLease, takeLease } from "./sweep-lease.ts";
-import { recordHashKeys } from "./record-hash-keys.ts";
+import { recordKeyNames } from "./record-key-names.ts";
 import { planSweep } from "./sweep-time.ts";
 import { sweepLiveCalls } from "./sweep-live-calls.ts";
 import { warnGoneRoutes } from "./warn-gone-routes.ts";
@@ -98,7 +98,7 @@ async function runPhases(
   await run(() => watchDispatcher(deps), undefined);
   await run(() => logGauges(deps), undefined);
   await run(() => sweepLiveCalls(deps), undefined);
-  await run(() => recordHashKeys(deps), undefined);
+  await run(() => recordKeyNames(deps), undefined);
 
   const size = await run(() => watchSize(last, deps), {});
   const gone = await run(() => warnGoneRoutes(last, deps), {});

@@ -14,7 +14,6 @@ import {
 } from "#shared/rules/resolved-call.ts";
 import { createHolders, type HolderOf } from "./holders.ts";
 import type { ControlsRead } from "./read-controls.ts";
-import type { HashKeys } from "#shared/telephony/phone-number.ts";
 import { messageCallsMax } from "#shared/ports/call-messages.ts";
 import { byTime, delivery, ends, endsUnknown } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, type Holder, pass, unbounded } from "#shared/rules/rule.ts";
@@ -61,17 +60,12 @@ export interface ForecastedCalls {
 export async function forecastCalls(
   posted: Posted,
   { plan, table, schedule }: PlanWithSchedule,
-  {
-    read,
-    hashKeys,
-    now,
-    from = now,
-  }: { read: ControlsRead; hashKeys: HashKeys; now: number; from?: number },
+  { read, now, from = now }: { read: ControlsRead; now: number; from?: number },
 ): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
   const resolver = createResolver(table, hashesOf);
-  const of = { table, schedule, hashKeys, documents, now, at: now };
+  const of = { table, schedule, documents, now, at: now };
   const known: Facts = { ...of, ...unbounded };
   const at: AtPosting = {
     ...known,

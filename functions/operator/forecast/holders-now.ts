@@ -1,6 +1,6 @@
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
-import { byTime, inTurn, rooms } from "#shared/rules/gates.ts";
+import { byTime, inTurn, otherKey, rooms } from "#shared/rules/gates.ts";
 import { findVerdict, leastRoom } from "#shared/rules/rule.ts";
 import { findText } from "#shared/rules/texts.ts";
 import { findDispatched } from "#shared/policy/dispatcher.ts";
@@ -44,7 +44,7 @@ export function createHoldersNow(
   const holderOfCall = (waiting: WaitingCall, resolved: ResolvedCall): HeldBy => {
     const { dueAt, reason, hasNumber } = waiting;
     const { of: agentOf, target } = resolved;
-    if (isOther) return { reason: "other_hash_key", name: "", isExact: true };
+    if (isOther) return { ...otherKey, isExact: true };
     if (target === undefined) return { reason: "route_gone", name: agentOf.agentId, isExact: true };
     const holder = holderOf(agentOf, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };

@@ -13,7 +13,7 @@ import type { RouteDeps } from "#functions/api/http/context.ts";
 import { type BacklogsRead, readBacklogs } from "./read-backlogs.ts";
 import type { PlanWithSchedule } from "./queued.ts";
 import { readNumbers } from "./read-numbers.ts";
-import type { NumberHashes } from "#shared/telephony/phone-number.ts";
+import type { NumberHashes } from "#shared/telephony/number-hashes.ts";
 import { agentsOf } from "#shared/dial-plan/splits.ts";
 import { roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { forecastKeys, orderKeys, requestKeys } from "#shared/rules/gates.ts";
@@ -108,7 +108,7 @@ export async function readControls(
   const numbers = await readNumbers(calls, { plans, hasClientEntries }, deps);
   const { hashes, caps } = numbers;
   const documents = toControlDocuments(joined(numbers.documents, controls));
-  const isOther = isOfOtherKey(controls, deps.hashKeys);
+  const isOther = isOfOtherKey(controls, deps.numbers.keyNames);
   return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };
 }
 

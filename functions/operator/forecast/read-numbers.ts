@@ -3,7 +3,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
 import { giveWay, mapInSlices } from "#shared/lib/slices.ts";
-import { allHashesOf, type NumberHashes } from "#shared/telephony/phone-number.ts";
+import { type NumberHashes } from "#shared/telephony/number-hashes.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
 import { UnreachableError } from "#functions/api/http/port-limits.ts";
 import type { PlanWithSchedule } from "./queued.ts";
@@ -39,11 +39,11 @@ export async function readNumbers(
   { plans, hasClientEntries }: { plans: readonly PlanWithSchedule[]; hasClientEntries: boolean },
   deps: RouteDeps,
 ): Promise<NumbersRead> {
-  const { documents, clock, hashKeys } = deps;
+  const { documents, clock } = deps;
   const byNumber = [...Map.groupBy(calls, hashedNumberOf)];
   const numbers = await mapInSlices(byNumber, ([number, all]) => ({
     number,
-    of: allHashesOf(number, hashKeys),
+    of: deps.numbers.all(number),
     all,
   }));
   const hashes = new Map<string, NumberHashes>();

@@ -92,14 +92,14 @@ function limited(waiting: Promise<WaitingNow>): Promise<WaitingNow> {
 }
 
 async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
-  const { settings, hashKeys, clock } = deps;
+  const { settings, clock } = deps;
   const read = await readControls({ allWaiting: true }, [settings], deps);
   const now = clock.now();
   const { isOther } = read;
   const holderOf = createHoldersNow(read, { ...settings, now, isOther });
   const posted = { calls: [], client: "", agents: [], at: now };
   const from = servedFrom(read.documents, now);
-  const inputs = { read, hashKeys, now, from };
+  const inputs = { read, now, from };
   const ends = isOther ? [] : (await forecastCalls(posted, settings, inputs)).waiting;
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;

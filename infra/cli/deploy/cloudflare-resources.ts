@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as z from "#shared/lib/zod.ts";
-import { listKeys, nameOfKey, parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { listKeys, nameOfKey, parseKeys } from "#shared/lib/rotated-keys.ts";
 import { parseJson, wrangler, wranglerUnless } from "./cloudflare-wrangler.ts";
 import { openApi, readQueue, type StandingQueue } from "./cloudflare-queues.ts";
 import { queuesOf, type Target } from "./cloudflare-target.ts";
@@ -161,7 +161,7 @@ const listSchema = z.object({ keys: z.array(z.string()) });
  * must not end the first one's key.
  */
 export async function recordKeys(tools: Tools, target: Target, hashKey: string): Promise<void> {
-  const value = JSON.stringify({ keys: listKeys(parseHashKeys(hashKey)).map(nameOfKey) });
+  const value = JSON.stringify({ keys: listKeys(parseKeys(hashKey, "HASH_KEY")).map(nameOfKey) });
   const sql = `INSERT INTO documents (kind, key, version, expires_at, value)
     VALUES ('deployment', 'keys', '${randomUUID()}', NULL, '${value}')
     ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, value = excluded.value RETURNING value`;

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { listKeys, nameOfKey, parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { listKeys, nameOfKey, parseKeys } from "#shared/lib/rotated-keys.ts";
 import { alone, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 type Surroundings = Pick<Tools, "environment" | "print">;
 
 /** Parses a HASH_KEY. @throws DeployError with what is wrong with it, which quotes nothing */
-export function checkHashKey(value: string): ReturnType<typeof parseHashKeys> {
+export function checkHashKey(value: string): ReturnType<typeof parseKeys> {
   try {
-    return parseHashKeys(value);
+    return parseKeys(value, "HASH_KEY");
   } catch (error) {
     throw new DeployError(`${error instanceof Error ? error.message : "wrong HASH_KEY"}.`);
   }

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import { suiteNow } from "#test/support/call-rows.ts";
 import {
   aDocument,

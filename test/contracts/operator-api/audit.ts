@@ -1,6 +1,6 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { listDocuments } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { cancelAsClient, hashKey, type OperatorApiBench } from "./setup.ts";
@@ -19,7 +19,7 @@ export function itListsTheAuditLog(api: OperatorApiBench): void {
     await ask("/do-not-call", { remove: ["+13035550008"] });
     const first = (await ask("/audit?limit=2")).body;
     const listed = { target: "do-not-call list", count: 1, reason: "operator" };
-    const [numberHash] = hashesOf("+13035550008", { current: hashKey });
+    const [numberHash] = createNumberHasher({ current: hashKey }).own("+13035550008");
     const numbers = [numberHash?.slice(0, 24)];
     expect(first.entries).toMatchObject([
       { action: "do_not_call_remove", ...listed, numbers },

@@ -1,3 +1,4 @@
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import {
@@ -6,7 +7,7 @@ import {
   doNotCallListKey,
   isOnDoNotCallList,
 } from "#shared/policy/number-entries.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { hashKey } from "../operator-api/setup.ts";
@@ -24,7 +25,7 @@ export function itAddsOptOuts(api: RequestsApiBench): void {
     const hashes = [hashOf(number)];
     const keys = hashes.flatMap((hash) => [hash, clientEntryOf(hash, client)]);
     const read = await api.documents().read([...keys.map(doNotCallKeyOf), doNotCallListKey]);
-    return isOnDoNotCallList({ hashes, client }, read, { current: hashKey });
+    return isOnDoNotCallList({ hashes, client }, read, [nameOfKey(hashKey)]);
   };
   /** Numbers that no other test uses, nor this one on another platform. */
   const exchange = randomInt(200, 1_000);

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listByNumber } from "#functions/operator/list-by-number.ts";
 import { callbackAddress } from "#shared/settings/callback-url.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { readHashKeys } from "#shared/settings/settings.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";

@@ -6,7 +6,7 @@ import { isTokenValid, type StoredClient, type StoredToken } from "#shared/polic
 import { randomVersion } from "#shared/lib/random.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createTokenMaker } from "#shared/settings/made-token.ts";
-import { parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { parseKeys } from "#shared/lib/rotated-keys.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";
@@ -41,7 +41,7 @@ async function createBench(environment: Record<string, string | undefined> = api
     },
   };
   const api = createTestApi({ environment, documents: counted, epochStore, now: clock });
-  const maker = createTokenMaker(parseHashKeys(environment["HASH_KEY"] ?? ""));
+  const maker = createTokenMaker(parseKeys(environment["HASH_KEY"] ?? "", "HASH_KEY"));
   const made = maker.make();
   const client: StoredClient = {
     agents: ["*"],
@@ -151,7 +151,7 @@ describe("a token that operators made", () => {
 
   it("is answered 401 if the ledger never had it, with one read a minute", async () => {
     const { place, reads } = await createBench();
-    const { token } = createTokenMaker(parseHashKeys(apiEnvironment.HASH_KEY)).make();
+    const { token } = createTokenMaker(parseKeys(apiEnvironment.HASH_KEY, "HASH_KEY")).make();
     expect([await place(token), await place(token)]).toEqual([401, 401]);
     expect(reads).toEqual(["token,sweep,restore"]);
   });

@@ -2,7 +2,7 @@ import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { testClientOf } from "#shared/calls/ids.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
 import { apiEnvironment, testPlan } from "#test/support/environment.ts";

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { parseHashKeys } from "#shared/telephony/phone-number.ts";
+import { parseKeys, nameOfKey } from "#shared/lib/rotated-keys.ts";
 import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
 import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import {
@@ -18,7 +18,6 @@ import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
 import type { SecretStore } from "#infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import { useDeployment } from "#test/support/cloudflare/deployment.ts";
@@ -286,7 +285,7 @@ describe("npm run secrets -- set", () => {
     await set("HASH_KEY", key, true, kind);
     const next = `${"1".repeat(64)} ${key.toUpperCase()}`;
     expect(await set("HASH_KEY", next, false, kind)).toMatchObject({ HASH_KEY: next });
-    expect(parseHashKeys(next).former).toBe(parseHashKeys(key).current);
+    expect(parseKeys(next, "HASH_KEY").former).toBe(parseKeys(key, "HASH_KEY").current);
   });
 
   it("overwrites HASH_KEY only if told to", async () => {

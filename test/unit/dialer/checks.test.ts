@@ -5,7 +5,6 @@ import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import { doNotCallKeysOf, isOnDoNotCallList } from "#shared/policy/number-entries.ts";
 import { appendEntry, applyEntries } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   type Bench,
@@ -108,10 +107,10 @@ describe("a check before the call", () => {
     bench.check = async () => ({ decision: "never" });
     const [call] = await send(bench, 1);
     await bench.simulate(10);
-    const { hashKeys } = bench.deps.settings;
-    const hashes = hashesOf(call?.request.phone_number ?? "", hashKeys);
+    const { numbers } = bench.deps.settings;
+    const hashes = numbers.own(call?.request.phone_number ?? "");
     const read = await bench.documents.read(doNotCallKeysOf(hashes));
-    expect(isOnDoNotCallList({ hashes }, read, hashKeys)).toBe(true);
+    expect(isOnDoNotCallList({ hashes }, read, numbers.keyNames)).toBe(true);
     // A restore of the ledger brings it back.
     const [name = ""] = await bench.deps.journal.list({ limit: 9 });
     expect(JSON.parse((await bench.deps.journal.read(name)) ?? "{}")).toEqual({
@@ -149,10 +148,10 @@ describe("a check before the call", () => {
     const names = await journal.list({ limit: 9 });
     const bodies = await Promise.all(names.map(async (name) => (await journal.read(name)) ?? ""));
     await applyEntries(bodies, restored.deps);
-    const { hashKeys } = deps.settings;
-    const hashes = hashesOf(call?.request.phone_number ?? "", hashKeys);
+    const { numbers } = deps.settings;
+    const hashes = numbers.own(call?.request.phone_number ?? "");
     const read = await restored.documents.read(doNotCallKeysOf(hashes));
-    expect(isOnDoNotCallList({ hashes }, read, hashKeys)).toBe(true);
+    expect(isOnDoNotCallList({ hashes }, read, numbers.keyNames)).toBe(true);
   });
 
   it("that asks for a wait gets it, and is asked again", async () => {

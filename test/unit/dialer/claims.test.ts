@@ -4,7 +4,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { applyClaim } from "#shared/calls/transitions.ts";
 import type { Change } from "#shared/ports/ledger.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { afterClaims, claims, outcomeOf } from "#test/support/claims.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

@@ -1,9 +1,10 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createCaps } from "#functions/dialer/record/number-caps.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { aCallNow, documentOf } from "#test/support/dialer-calls.ts";
 import {
   createRotationBench,
@@ -93,7 +94,7 @@ it("a cap holds for any processes at once, in any order of their reads and write
           const caps = createCaps({
             ...bench.deps,
             documents,
-            settings: { ...settings, hashKeys: holders[holder] },
+            settings: { ...settings, ...withHashKeys(holders[holder]) },
           });
           const call = aCallNow(bench, { phone_number: number, timezone: "UTC" });
           const row = rowIn("DIALING", call, { at: bench.now() });

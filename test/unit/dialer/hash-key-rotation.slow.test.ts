@@ -1,9 +1,11 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { callbackCheck } from "#shared/settings/callback-url.ts";
-import { hashNumber, nameOfKey } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 import { documentOf, numberOf } from "#test/support/dialer-calls.ts";
 import {
   createRotationBench,
@@ -67,7 +69,7 @@ describe("the do-not-call list while HASH_KEY is rotated", () => {
     const { bench } = rotation;
     bench.deps.settings = {
       ...bench.deps.settings,
-      hashKeys: { current: "c3".repeat(32), former: currentKey },
+      ...withHashKeys({ current: "c3".repeat(32), former: currentKey }),
     };
     await bench.sweep();
     expect(await namedKeys(rotation)).toEqual([formerKey, currentKey].map(nameOfKey));

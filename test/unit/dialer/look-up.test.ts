@@ -1,3 +1,4 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import { describe, expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -337,7 +338,7 @@ describe("a call that is looked for by its number", () => {
       answering(() => byNumber("CA1"));
       await sendEach(bench, call);
       await bench.deliver();
-      bench.deps.settings = { ...settings, hashKeys: { current: "6e".repeat(32), former } };
+      bench.deps.settings = { ...settings, ...withHashKeys({ current: "6e".repeat(32), former }) };
       if (isBeside) await other(bench, unknown);
       await bench.run(370);
       expect(await rowsIn(bench, "PLACED")).toHaveLength(isBeside ? 0 : 1);
@@ -350,7 +351,7 @@ describe("a call that is looked for by its number", () => {
     answering(() => byNumber("CA1"));
     await sendEach(bench, call);
     await bench.deliver();
-    bench.deps.settings = { ...bench.deps.settings, hashKeys: { current: "6e".repeat(32) } };
+    bench.deps.settings = { ...bench.deps.settings, ...withHashKeys({ current: "6e".repeat(32) }) };
     await bench.run(370);
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });

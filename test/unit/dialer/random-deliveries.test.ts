@@ -1,9 +1,10 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { expect, it } from "vitest";
 import { states } from "#shared/calls/states.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { orders } from "#shared/rules/gates.ts";
-import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
 import { findVerdict } from "#shared/rules/rule.ts";
 import { deliverOne, type Left, type World } from "#test/gate/delivered.ts";
 import { perTier } from "#test/support/per-tier.ts";
@@ -17,7 +18,7 @@ const seed = Number(process.env["SEED"] ?? 1);
 /** Lists what must never be, of what a delivery has left behind. */
 function wrongsOf({ requested, rows: before, plan, hashKeys, documents }: World, left: Left) {
   const table = createRouteTable(parseDialPlan(plan, {}));
-  const resolver = createResolver(table, hashesUnder(hashKeys));
+  const resolver = createResolver(table, createNumberHasher(hashKeys).all);
   const schedule = createSchedule(table, () => undefined);
   const read = { ...toDocumentsRead(documents), isSuspended: false };
   const former = new Map(before.map((row) => [row.id, row]));
@@ -34,7 +35,7 @@ function wrongsOf({ requested, rows: before, plan, hashKeys, documents }: World,
       continue;
     }
     const resolved = resolver.resolve(call, row);
-    const verdict = findVerdict(orders, resolved, { at, documents: read, hashKeys });
+    const verdict = findVerdict(orders, resolved, { at, documents: read });
     if (verdict !== undefined) wrongs.push(`${id} is dialed against ${verdict.reason}`);
     const closedBy = schedule.closedBy(call.request, route, at);
     if (closedBy !== undefined) wrongs.push(`${id} is dialed while ${closedBy} is closed`);

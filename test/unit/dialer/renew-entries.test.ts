@@ -1,3 +1,4 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { removeDocuments } from "#functions/operator/remove-documents.ts";
@@ -5,12 +6,11 @@ import { doNotCallKeyOf } from "#shared/policy/number-entries.ts";
 import { putEntries, putNumbers, renewNumbers } from "#shared/policy/dnc-entries.ts";
 import { ConflictError } from "#shared/lib/retry.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";
 import { currentKey, formerKey } from "#test/support/rotation-bench.ts";
 import { perTier } from "#test/support/per-tier.ts";
 
-const hashes = hashesOf("+12025550123", { current: currentKey, former: formerKey });
+const hashes = createNumberHasher({ current: currentKey, former: formerKey }).own("+12025550123");
 const [currentHash = "", formerHash = ""] = hashes;
 
 /** Where the number's entries stand at first, and for how long the current one has. */

@@ -1,5 +1,5 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { describe, expect, it } from "vitest";
-import { hashesOf } from "#shared/telephony/phone-number.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
@@ -36,7 +36,7 @@ describe("a number is looked up", () => {
     }
     expect(await recorded()).toEqual([]);
     expect((await ask(path, body, tokens.opsFind)).status).toBe(200);
-    const [hash] = hashesOf(number, { current: apiEnvironment.HASH_KEY });
+    const [hash] = createNumberHasher({ current: apiEnvironment.HASH_KEY }).own(number);
     const entries = await recorded();
     expect(entries).toMatchObject([
       { action: "look_up", by: "opsFind", count: 1, numbers: [hash?.slice(0, 24)] },

@@ -9,7 +9,7 @@ import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { findReceiver } from "#shared/dial-plan/receivers.ts";
 import { indexEvents, withEvents } from "#shared/events/outbox-rows.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
-import { hashNumber } from "#shared/telephony/phone-number.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { itemBytes } from "#test/bench/dynamo-units.ts";
 import { requestOf } from "#test/bench/service.ts";
 import { suiteNow } from "#test/support/call-rows.ts";

@@ -1,3 +1,4 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { glob } from "node:fs/promises";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,7 +8,7 @@ import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import * as gates from "#shared/rules/gates.ts";
-import { createResolver, hashesUnder, type ResolvedCall } from "#shared/rules/resolved-call.ts";
+import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import {
   type ClaimFacts,
   type ClockFacts,
@@ -97,7 +98,7 @@ function randomCases(): Case[] {
     const obstacle = one([0.02, 0.08, 0.4, 0.7]);
     const world = { calls: [call], routes: route === undefined ? [] : [route], hashKeys, now };
     const isSuspended = is(obstacle / 4);
-    const resolved = createResolver(table, hashesUnder(hashKeys)).resolve(call, row);
+    const resolved = createResolver(table, createNumberHasher(hashKeys).all).resolve(call, row);
     const stored = randomDocuments(chance, obstacle, world);
     const documents = readOf([...stored, ...countsOf(resolved, chance, now)], isSuspended);
     cases.push({
@@ -108,7 +109,6 @@ function randomCases(): Case[] {
         documents,
         table,
         schedule: createSchedule(table, () => undefined),
-        hashKeys,
         ahead: new Map(route === undefined ? [] : [[accountIn(route), below(6)]]),
         requestsAtOnce: below(10, 1),
         permission: one([undefined, { checks: [], validUntil: now + one([-1, 0, 5_000]), ms: 3 }]),

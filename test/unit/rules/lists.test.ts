@@ -1,3 +1,4 @@
+import { withHashKeys } from "#shared/settings/settings.ts";
 import { describe, expect, it } from "vitest";
 import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { pauseKeyOf } from "#shared/rules/pause.ts";
@@ -251,7 +252,7 @@ const row = aRow({ ancestors: ["call_before"], route: target.route, claims: ["cl
 const claim = claimedAlong(
   withoutPool(target.route),
   { row, version: "claim" },
-  { table, hashKeys: { current: "5".repeat(64) } },
+  { table, ...withHashKeys({ current: "5".repeat(64) }) },
 );
 
 /** Returns ports that refuse what some of them give, and the names of those to which something was given back. */

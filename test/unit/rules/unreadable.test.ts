@@ -1,3 +1,4 @@
+import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import { describe, expect, it } from "vitest";
 import { decide } from "#functions/dialer/decide/decide-delivered.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
@@ -7,7 +8,7 @@ import { isReadable } from "#shared/ports/found-documents.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
 import { backlogKeys, callKeys, orders, rareNumberKeys } from "#shared/rules/gates.ts";
-import { createResolver, hashesUnder } from "#shared/rules/resolved-call.ts";
+import { createResolver } from "#shared/rules/resolved-call.ts";
 import { findVerdict, listKeys } from "#shared/rules/rule.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
@@ -30,7 +31,7 @@ const plan = parseDialPlan(
 const table = createRouteTable(plan);
 const request = { phone_number: "+12025550123", agent_id: "agent_sales" };
 const call = aCall({ acceptedAt: now, request });
-const resolver = createResolver(table, hashesUnder(hashKeys));
+const resolver = createResolver(table, createNumberHasher(hashKeys).all);
 const resolved = resolver.resolve(call, undefined);
 
 const account = {
@@ -57,7 +58,6 @@ function factsWith(later: DocumentKey | undefined) {
     table,
     resolver,
     schedule: createSchedule(table, () => undefined),
-    hashKeys,
     ahead: new Map<string, number>(),
     requestsAtOnce: 10,
     canLookUp: () => false,

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { strictest } from "#shared/dial-plan/guards.ts";
 import { createTokenMaker, hasHash } from "#shared/settings/made-token.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
 
 const [current, former] = ["5f".repeat(32), "7e".repeat(32)];
 

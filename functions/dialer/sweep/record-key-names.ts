@@ -1,6 +1,4 @@
-import { namesOf } from "#shared/policy/number-entries.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
-import { nameOfKey } from "#shared/telephony/phone-number.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
@@ -8,13 +6,12 @@ import type { DialerDeps } from "../runtime/context.ts";
  * on whoever lacks one of them dials nobody, and the time runs after which the former key may be ended. A
  * list that names a key that is not held stops everybody already, and is left: of three names, no HASH_KEY could hold all.
  */
-export async function recordHashKeys(
+export async function recordKeyNames(
   deps: Pick<DialerDeps, "settings" | "clock" | "documents" | "random">,
 ): Promise<void> {
-  const { hashKeys } = deps.settings;
-  if (hashKeys.former === undefined) return;
-  const name = nameOfKey(hashKeys.current);
-  const held = namesOf(hashKeys);
+  const { keyNames: held } = deps.settings.numbers;
+  const [name, former] = held;
+  if (name === undefined || former === undefined) return;
   const since = deps.clock.now();
   await changeList((list) => {
     const isRecorded = list.current?.name === name && list.keys.includes(name);
