@@ -1,7 +1,6 @@
 import { type CallRow, headersOf } from "#shared/calls/call-row.ts";
 import { toCallId, requestIdOf, withCalls } from "#shared/calls/ids.ts";
 import type { RouteDeps } from "../api/http/context.ts";
-import { markAccepted } from "#shared/calls/issued-ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { CallsMessage } from "#shared/ports/call-messages.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
@@ -78,8 +77,8 @@ export const redialRoutes = [redialCall];
  * Returns the id of the call that replaces another. It is marked as accepted, so that its client may cancel its request
  * while it is still on the queue.
  */
-export function toRedialId(requestId: string, { hashKeys }: Pick<RouteDeps, "hashKeys">): string {
-  return toCallId(markAccepted(withCalls(requestId, 1), hashKeys.current), 0);
+export function toRedialId(requestId: string, { settings }: Pick<RouteDeps, "settings">): string {
+  return toCallId(settings.issuedIds.mark(withCalls(requestId, 1)), 0);
 }
 
 /**

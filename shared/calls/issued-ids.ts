@@ -24,3 +24,18 @@ export function mayBeAccepted(
 function tagOf(requestId: string, key: string): number {
   return parseInt(hash("sha256", `id ${key} ${withBits(requestId, 0)}`).slice(0, 5), 16);
 }
+
+/** Ids of requests that this service accepts. */
+export interface IssuedIds {
+  /** Marks the id of a request that is being accepted. */
+  mark(requestId: string): string;
+  /** True if the id is that of a request that was accepted, or may have been. */
+  mayBeAccepted(requestId: string): boolean;
+}
+
+export function createIssuedIds(keys: RotatedKeys): IssuedIds {
+  return {
+    mark: (requestId) => markAccepted(requestId, keys.current),
+    mayBeAccepted: (requestId) => mayBeAccepted(requestId, keys),
+  };
+}

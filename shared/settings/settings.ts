@@ -9,6 +9,7 @@ import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import { readEventsKeys } from "./events-keys.ts";
 import type { Log } from "../lib/log.ts";
 import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
+import { createIssuedIds, type IssuedIds } from "../calls/issued-ids.ts";
 import { createNumberHasher, type NumberHasher } from "../telephony/number-hashes.ts";
 import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
@@ -36,6 +37,7 @@ export interface ApiSettings {
   hashKeys: RotatedKeys;
   /** Hashes numbers under these keys. */
   numbers: NumberHasher;
+  issuedIds: IssuedIds;
   /** Keys of the secrets of clients' own receivers. */
   eventsKeys: RotatedKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
@@ -177,8 +179,14 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 }
 
 /** Returns the settings that follow from HASH_KEY. */
-export function withHashKeys(hashKeys: RotatedKeys): Pick<ApiSettings, "hashKeys" | "numbers"> {
-  return { hashKeys, numbers: createNumberHasher(hashKeys) };
+export function withHashKeys(
+  hashKeys: RotatedKeys,
+): Pick<ApiSettings, "hashKeys" | "numbers" | "issuedIds"> {
+  return {
+    hashKeys,
+    numbers: createNumberHasher(hashKeys),
+    issuedIds: createIssuedIds(hashKeys),
+  };
 }
 
 /** Returns the keys for the hashes of numbers, the fingerprints of requests and the addresses of callbacks. */

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { withCalls } from "#shared/calls/ids.ts";
-import { markAccepted } from "#shared/calls/issued-ids.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { createRequestMessage } from "#shared/ports/call-messages.ts";
@@ -93,7 +92,7 @@ export async function acceptCalls(
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
   const { hashKeys, plan } = settings;
-  const requestId = markAccepted(c.get("requestId"), hashKeys.current);
+  const requestId = settings.issuedIds.mark(c.get("requestId"));
   const { bytes } = read;
   const fresh = { requestId, client, mode, count, path, bytes, headers, hashKeys, quota };
   const isGuarded = plan.guards !== undefined || quota !== undefined;

@@ -1,7 +1,6 @@
 import type { Context } from "hono";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { readRequestId, timeOfId } from "#shared/calls/ids.ts";
-import { mayBeAccepted } from "#shared/calls/issued-ids.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 import { minuteMs } from "#shared/lib/units.ts";
@@ -24,7 +23,7 @@ export interface FoundRequest {
  */
 export async function findRequest(
   c: Context<ApiEnv>,
-  { ledger, clock, retentionMs, log, hashKeys }: RouteDeps,
+  { ledger, clock, retentionMs, log, settings }: RouteDeps,
   unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
   const id = readRequestId(c.req.param("id") ?? "");
@@ -38,7 +37,8 @@ export async function findRequest(
     return answerUnreadable(c);
   }
   const row = rows.find(({ client }) => client === c.get("caller").client);
-  const mayCome = () => isYoungerThan(unknownMsMax, id, clock.now()) && mayBeAccepted(id, hashKeys);
+  const mayCome = () =>
+    isYoungerThan(unknownMsMax, id, clock.now()) && settings.issuedIds.mayBeAccepted(id);
   const isUnknown = row === undefined && !mayCome();
   return isUnknown ? answerNoRequest(c, id, clock.now()) : { id, row };
 }
