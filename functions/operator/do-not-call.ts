@@ -1,4 +1,3 @@
-import type { Context } from "hono";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
@@ -13,7 +12,6 @@ import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";
 import * as z from "#shared/lib/zod.ts";
-import type { ApiEnv } from "../api/http/context.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
@@ -21,7 +19,7 @@ import { removeDocuments } from "./remove-documents.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { writerOf } from "../api/actions/writer.ts";
-import { lookUpText, refuseLookUp } from "./look-up.ts";
+import { lookUpText, refuseLookUp, refuseOtherKey } from "./look-up.ts";
 
 /** Maximum numbers that one request adds or removes. */
 const numbersMax = 10_000;
@@ -128,14 +126,6 @@ const checkDoNotCall = declareRoute({
 });
 
 export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
-
-/** Answers that nobody is dialed, as the list cannot be read. */
-export function refuseOtherKey(c: Context<ApiEnv>): Response {
-  const detail =
-    "The list may have entries under a HASH_KEY that is missing, so nobody is dialed. Set that key as the former one " +
-    "(docs/administration.md), or send all of the list again, with renew.";
-  return answerProblem(c, 409, { detail });
-}
 
 /** Removes entries. Resolves to false if some were put back meanwhile. */
 async function drop(numberHashes: readonly string[], documents: Documents): Promise<boolean> {

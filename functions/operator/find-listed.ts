@@ -8,8 +8,7 @@ import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { refuseOtherKey } from "./do-not-call.ts";
-import { refuseListCheck } from "./look-up.ts";
+import { refuseListCheck, refuseOtherKey } from "./look-up.ts";
 
 /** Maximum numbers of one request. */
 const numbersMax = 10_000;

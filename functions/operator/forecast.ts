@@ -1,4 +1,3 @@
-import { refuseOtherKey } from "./do-not-call.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
 import { readDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import type { PlanWithSchedule } from "./forecast/queued.ts";
@@ -15,7 +14,7 @@ import { toPointer, type ProblemError, answerUnprocessable } from "../api/http/p
 import { recordAction } from "../api/actions/audit-log.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { toIsoTime } from "../api/http/fields.ts";
-import { refuseListCheck } from "./look-up.ts";
+import { refuseListCheck, refuseOtherKey } from "./look-up.ts";
 
 /** Maximum body: a batch of 4 MiB, and a plan. */
 const bytesMax = 5 * 1024 * 1024;

@@ -81,3 +81,11 @@ function answerTooMany(c: Context<ApiEnv>, did: string, { clock }: RouteDeps): R
   const headers = { "retry-after": String(Math.ceil(waitMs / 1000)) };
   return answerProblem(c, 429, { detail, headers });
 }
+
+/** Answers that nobody is dialed, as the list cannot be read. */
+export function refuseOtherKey(c: Context<ApiEnv>): Response {
+  const detail =
+    "The list may have entries under a HASH_KEY that is missing, so nobody is dialed. Set that key as the former one " +
+    "(docs/administration.md), or send all of the list again, with renew.";
+  return answerProblem(c, 409, { detail });
+}

@@ -4,7 +4,7 @@ import {
   doNotCallKeysOf,
   isOnDoNotCallList,
 } from "../policy/number-entries.ts";
-import type { Facts, Holder, KeyedNumber, Verdict, Texts } from "./rule.ts";
+import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 
@@ -38,8 +38,8 @@ export function admit(
   return { kind: "end", state: "REJECTED", reason: "do_not_call" };
 }
 
-/** Holds every call while entries may stand under a key that is not held. */
-export const otherKey: Omit<Holder, "until"> = { reason: "other_hash_key", name: "" };
+/** Reason for which every call waits while entries may stand under a key that is not held. */
+export const otherKey = "other_hash_key";
 
 export const texts: Texts = {
   do_not_call: { means: "The number is on the do-not-call list." },

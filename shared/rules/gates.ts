@@ -274,7 +274,7 @@ export const calledAt = cap.timesIn;
 /** Ends of a call that acceptance does not know of. */
 export const endsUnknown: readonly Judge<Pick<Facts, "documents" | "at">>[] = [doNotCall.admit];
 
-/** Holds every call while the list cannot be read. */
+/** Reason for which every call waits while the list cannot be read. */
 export const otherKey = doNotCall.otherKey;
 
 /** Documents of a number, beside the rare ones and those of its caps. */

@@ -44,7 +44,7 @@ export function createHoldersNow(
   const holderOfCall = (waiting: WaitingCall, resolved: ResolvedCall): HeldBy => {
     const { dueAt, reason, hasNumber } = waiting;
     const { of: agentOf, target } = resolved;
-    if (isOther) return { ...otherKey, isExact: true };
+    if (isOther) return { reason: otherKey, name: "", isExact: true };
     if (target === undefined) return { reason: "route_gone", name: agentOf.agentId, isExact: true };
     const holder = holderOf(agentOf, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };
