@@ -34,11 +34,12 @@ const triesMax = 4;
  * late, or never. Somebody else forges some.
  *
  * @param reportOptOuts true if some callees ask not to be called again, of which a webhook's callback alone knows
+ * @param mayWish true if callees of an agent may ask to be called back
  */
 export function createCallbacks(
   world: World,
   request: Requesting,
-  { reportOptOuts }: { reportOptOuts: boolean },
+  { reportOptOuts, mayWish }: { reportOptOuts: boolean; mayWish(agent: string): boolean },
 ): CallingBack & { given: ReadonlySet<string>; sent: readonly CalledBack[] } {
   /** Paths of the addresses that providers were given. */
   const given = new Set<string>();
@@ -58,7 +59,12 @@ export function createCallbacks(
     const isForged = world.chance(0.2);
     const keys = [isForged ? otherKey : ownKey].filter((key) => key !== undefined);
     const optsOut = reportOptOuts && placement !== undefined && world.chance(0.15);
-    const body = JSON.stringify({ status: "busy", ...(optsOut ? { opt_out: true } : {}) });
+    const wish = placement?.life.wish;
+    const body = JSON.stringify({
+      status: "busy",
+      ...(optsOut ? { opt_out: true } : {}),
+      ...(wish === undefined ? {} : { call_back_at: wish.text }),
+    });
     const headers = createSignatureHeaders({ id: callId, body }, { keys, now: world.now() });
     if (isForged) return { body, headers, mustBe: 401 };
     return { body, headers, ...(optsOut ? { optedOut: numberHash } : {}) };
@@ -101,6 +107,7 @@ export function createCallbacks(
   return {
     given,
     sent,
+    mayWish,
     readCallback: reportOptOuts
       ? async (signed, _, callId) => readWebhookCallback(signed, ownKey, callId)
       : undefined,

@@ -2,32 +2,45 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import type { PostedCall } from "./scenario.ts";
 import { parseRow } from "#shared/ports/stored-row.ts";
 import type { RowVersion } from "./ledger.ts";
-import { type PlanTraits, retriedAgents, retry, retryDelaysMs } from "./plan.ts";
+import {
+  callBacks,
+  isCalledBack,
+  type PlanTraits,
+  retriedAgents,
+  retry,
+  retryDelaysMs,
+} from "./plan.ts";
 import type { Placement } from "./placement.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Maximum difference of the clocks of the processes that note a result and that dial. */
-const clockMs = { same: 0, apart: 4_000, stepping: 3_604_000 };
+export const clockMs = { same: 0, apart: 4_000, stepping: 3_604_000 };
 
-/** True if the plan of a scenario has calls of an agent tried again. */
-export function isRetried(agent: PostedCall["agent"], { results, retries }: PlanTraits): boolean {
-  return results && retries === true && retriedAgents.includes(agent);
+/** Returns the delay after an end of an agent's call, in milliseconds; undefined if no retry follows. */
+function retryDelayOf(agent: string, status: string, traits: PlanTraits): number | undefined {
+  const { results, retries } = traits;
+  if (!results || retries !== true || !retriedAgents.some((one) => one === agent)) return undefined;
+  return status === "voicemail" && !isCalledBack(agent, traits) ? undefined : retryDelaysMs[status];
 }
 
 /**
- * Returns the placements of one call that no rule of retries explains, and the first one: each of the others follows
- * the end of the one before by the delay after that end.
+ * Returns the placements of one call that neither a rule of retries nor a wish explains, and the first one: each of the
+ * others follows the end of the one before by the delay after that end, or comes when its callee asked for it.
  */
-export function withoutRetries(
+export function withoutFollowing(
   placements: readonly Placement[],
-  { clocks }: Pick<Scenario, "clocks">,
+  agent: PostedCall["agent"],
+  scenario: Scenario,
 ): Placement[] {
   const inOrder = placements.toSorted((one, other) => one.placedAt - other.placedAt);
   return inOrder.filter((one, index) => {
     const before = inOrder[index - 1];
-    const delayMs = before && retryDelaysMs[before.life.status];
-    if (before === undefined || delayMs === undefined) return true;
-    return before.id === one.id || one.leftAt + clockMs[clocks] < before.life.endsAt + delayMs;
+    if (before === undefined || before.id === one.id) return true;
+    const { endsAt, status, wish } = before.life;
+    const delayMs = retryDelayOf(agent, status, scenario);
+    const leftAt = one.leftAt + clockMs[scenario.clocks];
+    const isRetry = delayMs !== undefined && leftAt >= endsAt + delayMs;
+    return !isRetry && (wish?.at === undefined || leftAt < wish.at);
   });
 }
 
@@ -62,7 +75,7 @@ export function chainViolations(chained: Chained): string[] {
 function triesTooMany(id: string, tries: readonly CallRow[]): string[] {
   const numbers = tries.map((row) => row.tries?.number ?? 0).toSorted((a, b) => a - b);
   const isRight = numbers.every((number, index) => number === index + 1);
-  if (isRight && numbers.length <= retry.attempts) return [];
+  if (isRight && numbers.length <= retry.attempts + callBacks.most) return [];
   return [`tries: ${id} has those of the numbers ${numbers.join(", ")}`];
 }
 
@@ -99,9 +112,10 @@ function chainsBroken(id: string, tries: readonly CallRow[], { scenario }: Chain
     if (next !== undefined) {
       return known.has(next.id) && dueAt === null ? [] : [`tries: ${id} has none after ${row.id}`];
     }
-    const delayMs = result === null ? undefined : retryDelaysMs[result.status];
-    const { number = 0, until = 0 } = row.tries ?? {};
-    if (row.state !== "PLACED" || delayMs === undefined || number >= retry.attempts) return [];
+    const delayMs =
+      result === null ? undefined : retryDelayOf(row.agentId, result.status, scenario);
+    const { number = 0, budget = 0, until = 0 } = row.tries ?? {};
+    if (row.state !== "PLACED" || delayMs === undefined || number >= budget) return [];
     // The end may have become known too late, under the previous plan, or after an operator's act.
     const isLate = Math.max(result?.endedAt ?? 0, result?.readAt ?? 0) + delayMs >= until - 60_000;
     const isActedOn = history.some(({ by }) => by !== undefined);

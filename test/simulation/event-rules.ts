@@ -121,6 +121,7 @@ function impliedBy(versions: readonly CallRowVersion[]): Implied[] {
     if (result !== null && result.status !== "live" && result.status !== before?.result?.status) {
       add("call.ended", result.status);
     }
+    if (row.callBack !== undefined && before?.callBack === undefined) add("call.call_back");
   }
   return implied;
 }
@@ -270,12 +271,12 @@ function requestsUnfinished(happened: EventsHappened): string[] {
   return [...strange, ...broken];
 }
 
-/** Returns the tries of a call that have rows, the first one first. */
+/** Returns the tries of a call that have rows, the first one first, up to the first that a call-back follows. */
 function chainFrom(first: CallRow, rowOf: ReadonlyMap<string, CallRow>): CallRow[] {
-  const chain = [first];
-  for (let row = rowOf.get(first.next?.id ?? ""); row !== undefined;) {
+  const chain: CallRow[] = [];
+  for (let row: CallRow | undefined = first; row !== undefined;) {
     chain.push(row);
-    row = rowOf.get(row.next?.id ?? "");
+    row = row.callBack?.at === undefined ? rowOf.get(row.next?.id ?? "") : undefined;
   }
   return chain;
 }

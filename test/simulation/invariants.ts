@@ -1,7 +1,7 @@
 import { createRouteTable } from "../support/plans.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
-import { isRetried, withoutRetries } from "./chain-rules.ts";
+import { withoutFollowing } from "./chain-rules.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";
 import { tokens } from "./plan.ts";
@@ -100,8 +100,8 @@ function callsTwice({ placements, errors, posted, scenario }: Happened): string[
       // An operator's wrong decision may lead to one more call to a person.
       const words = new Set(errors.filter((id) => marks.get(id) === name)).size;
       const agent = agentOf.get(name);
-      const isAgain = what === "mark" && agent !== undefined && isRetried(agent, scenario);
-      const own = isAgain ? withoutRetries(all, scenario) : all;
+      const isByMark = what === "mark" && agent !== undefined;
+      const own = isByMark ? withoutFollowing(all, agent, scenario) : all;
       if (own.length > 1 + words) broken.push(`twice: ${name} was placed ${all.length} times`);
     }
   }

@@ -2,7 +2,7 @@ import type { CallResult } from "#shared/calls/call-result.ts";
 import type { DialingProvider } from "#shared/providers/provider.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { OutsideError } from "./outside.ts";
-import type { Life, Placement } from "./placement.ts";
+import type { Life, Placement, Wish } from "./placement.ts";
 import type { World } from "./world.ts";
 
 /** Maximum lag of a provider's records. */
@@ -12,14 +12,26 @@ const ends = ["completed", "busy", "no_answer", "voicemail", "declined", "failed
 const tellingTypes: ReadonlySet<string> = new Set(["twilio", "vapi"]);
 
 /** Returns the life of a call that is placed now: up to twenty minutes, and now and then longer than it is asked for. */
-export function lifeFrom(world: World): Life {
+export function lifeFrom(world: World, mayWish: boolean): Life {
   const ms = world.chance(0.1)
     ? world.between(2_400_000, 6_000_000)
     : world.between(3_000, 1_200_000);
   const status = ends[Math.floor(world.random() * ends.length)] ?? "completed";
   const isAnswered = status === "completed" && world.chance(0.7);
   const answeredAt = isAnswered ? world.now() + Math.min(10_000, ms) : null;
-  return { endsAt: world.now() + ms, status, answeredAt, isAnswerKept: world.chance(0.5) };
+  const life = { endsAt: world.now() + ms, status, answeredAt, isAnswerKept: world.chance(0.5) };
+  return mayWish && world.chance(0.7) ? { ...life, wish: wishFrom(world, life.endsAt) } : life;
+}
+
+/** Returns a wish: most name a time within hours, and some none that anybody could be called at. */
+function wishFrom(world: World, endsAt: number): Wish {
+  const readyAt = world.chance(0.1) ? Infinity : endsAt + world.between(1_000, 2_400_000);
+  const textAt = (ms: number) => new Date(Math.floor((endsAt + ms) / 1000) * 1000).toISOString();
+  if (world.chance(0.1)) return { text: "after lunch", at: undefined, readyAt };
+  if (world.chance(0.1)) return { text: textAt(-7_200_000), at: undefined, readyAt };
+  if (world.chance(0.1)) return { text: textAt(10 * 365 * 86_400_000), at: undefined, readyAt };
+  const text = textAt(world.between(120_000, 14_400_000));
+  return { text, at: Date.parse(text), readyAt };
 }
 
 export const isTelling = ({ provider }: Pick<Route, "provider">): boolean =>
@@ -62,10 +74,16 @@ export function createRecords(world: World, placements: readonly Placement[], mu
 
   const readResult: NonNullable<DialingProvider<Route>["readResult"]> = async ({
     providerCallId,
+    mayWish,
   }) => {
     await answers(() => [providerCallId]);
     const own = placements.find((one) => one.providerCallId === providerCallId);
-    return broughtBack(own && toldOf(own));
+    const result = own && toldOf(own);
+    if (own === undefined || result === undefined || mayWish !== true) return broughtBack(result);
+    const { wish, endsAt } = own.life;
+    const isAnalyzed = (wish?.readyAt ?? endsAt) <= world.now();
+    const wished = isAnalyzed && wish !== undefined ? { wished: wish.text } : {};
+    return broughtBack({ ...result, told: { isAnalyzed, ...wished } });
   };
   const listResults: NonNullable<DialingProvider<Route>["listResults"]> = async (from, route) => {
     const account = accountNameOf(route);

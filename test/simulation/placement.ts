@@ -31,6 +31,16 @@ export interface Life {
   /** Time at which it is answered, and whether its record tells that once it has ended. */
   answeredAt: number | null;
   isAnswerKept: boolean;
+  /** What the callee said of being called back. Absent: nothing. */
+  wish?: Wish;
+}
+
+/** A callee's wish to be called back, and the time at which the provider's analysis has it. */
+export interface Wish {
+  text: string;
+  /** The time that it names. Undefined: no call follows, as it is past, too far or no time. */
+  at: number | undefined;
+  readyAt: number;
 }
 
 /** The callbacks of all providers, as a provider begins them. */
@@ -39,6 +49,8 @@ export interface CallingBack {
   readCallback:
     | ((signed: SignedCallback, route: Route, callId?: string) => Promise<CallbackReport>)
     | undefined;
+  /** True if callees of an agent may ask to be called back. */
+  mayWish(agent: string): boolean;
   /** Notes an address that a request carried. The provider may call back though nothing was placed. */
   offer(url: string): void;
   /** Calls back about a call that is placed now. */

@@ -26,7 +26,7 @@ const from = "+12025550199";
 
 export type PlanTraits = Pick<
   Scenario,
-  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks" | "retries"
+  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks" | "retries" | "callBacks"
 >;
 
 /** Time for which results are asked for, in minutes. */
@@ -50,7 +50,17 @@ export const retryDelaysMs: Readonly<Record<string, number>> = {
   busy: 300_000,
   no_answer: 600_000,
   failed: 420_000,
+  voicemail: 900_000,
 };
+
+/** The agents whose callees may ask to be called back: in a provider's analysis, or in a webhook's callback. */
+const calledBackAgents: readonly PostedCall["agent"][] = ["known", "plain", "again"];
+export const callBacks = { within: "1d", most: 2 } as const;
+
+/** True if the plan of a scenario calls callees of an agent back. */
+export function isCalledBack(agent: string, { results, callBacks: are }: PlanTraits): boolean {
+  return results && are === true && calledBackAgents.some((one) => one === agent);
+}
 
 /** Returns the plan's receivers of events. Each event repeats the text by which the client knows its call. */
 function eventsOf(receivers: Scenario["receivers"]) {
@@ -66,12 +76,18 @@ function eventsOf(receivers: Scenario["receivers"]) {
 function planJson(traits: PlanTraits, isOld: boolean) {
   const { hours, capped, expireHours, results, receivers, retries } = traits;
   const own = results && retries === true && !isOld ? { retry } : {};
+  const back = results && traits.callBacks === true && !isOld ? { callBacks } : {};
+  // A machine that answers may pass a wish on, while a retry waits.
+  const both =
+    "callBacks" in back && "retry" in own
+      ? { ...back, retry: { ...retry, after: { ...retry.after, voicemail: "15m" } } }
+      : { ...back, ...own };
   const agents = {
-    plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial" },
-    again: { provider: "webhook", url: "https://again.example/dial", idempotent: true },
+    plain: { provider: isOld ? "former" : "webhook", url: "https://plain.example/dial", ...back },
+    again: { provider: "webhook", url: "https://again.example/dial", idempotent: true, ...back },
     command: { provider: "telnyx", connection: "c", from },
     listed: { provider: "twilio", from, stream: "wss://audio.example/stream", ...own },
-    known: { provider: "vapi", agent: "assistant", from: "number-id", ...own },
+    known: { provider: "vapi", agent: "assistant", from: "number-id", ...both },
     office: {
       provider: "livekit",
       agent: "caller",

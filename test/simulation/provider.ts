@@ -125,7 +125,7 @@ export function createSimulatedProvider(
         world.note(`placed ${call.id}`);
         const { phone_number: number, context = {} } = call.request;
         const mark = context["mark"] ?? "";
-        const life = lifeFrom(world);
+        const life = lifeFrom(world, callbacks().mayWish(call.request.agent_id));
         const placedAt = world.now();
         const placement = { ...request, number, mark, placedAt, providerCallId, life };
         placements.push(placement);

@@ -59,6 +59,8 @@ export interface Scenario {
   results: boolean;
   /** True if the plan has calls of some agents tried again, where it asks for results. */
   retries?: boolean;
+  /** True if callees of some agents ask to be called back, where the plan asks for results. */
+  callBacks?: boolean;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
   /** Receivers of events: of all clients without one of their own, and of one client. None: nobody is told. */
   receivers: Receiving[];
@@ -351,4 +353,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   checks: fc.option(checking, { nil: undefined, freq: 2 }),
   retries: fc.boolean(),
   writes: fc.array(writing, { maxLength: 2 }),
+  callBacks: fc.boolean(),
 });

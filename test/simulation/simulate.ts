@@ -8,6 +8,7 @@ import { toCalls } from "#shared/ports/call-messages.ts";
 import { readOperators, readTokens, valueOf } from "#shared/settings/settings.ts";
 import { readApiSettings, readDialerSettings } from "../support/plans.ts";
 import { checkViolations, createChecks } from "./checks.ts";
+import { callBackViolations } from "./call-back-rules.ts";
 import { chainViolations } from "./chain-rules.ts";
 import { createCallbacks } from "./callbacks.ts";
 import { type Answer, createClients } from "./clients.ts";
@@ -20,7 +21,7 @@ import { violationsOf } from "./invariants.ts";
 import { createSimulatedLedger } from "./ledger.ts";
 import { createOperatorActs } from "./operator-acts.ts";
 import { weeksLater } from "./later.ts";
-import { environment, knowAccounts, planOf } from "./plan.ts";
+import { environment, isCalledBack, knowAccounts, planOf } from "./plan.ts";
 import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import { createMemoryDeadLetters } from "../support/memory-dead-letters.ts";
 import { createMemoryEpochStore } from "../support/memory-epoch-store.ts";
@@ -66,6 +67,8 @@ export interface Report {
   forged: number;
   /** Number of placed calls that were tries after another one. */
   triedAgain: number;
+  /** Number of placed calls that their callees had asked for. */
+  promisesKept: number;
   /** Number of writes of clients and operators who write as much as they may. */
   written: number;
   /** Number of requests to receivers that clients have made. */
@@ -280,6 +283,7 @@ export async function simulate(
 
   const callbacks = createCallbacks(world, request, {
     reportOptOuts: scenario.restore !== undefined,
+    mayWish: (agent) => isCalledBack(agent, scenario),
   });
   const clients = createClients(world, scenario, request);
   createRestores(world, scenario, ledger, documents.stored, epochs.current, request);
@@ -413,6 +417,7 @@ export async function simulate(
         endAt,
       }),
       ...chainViolations({ ...told, placements: provider.placements }),
+      ...callBackViolations({ ...told, placements: provider.placements }),
       ...clockViolations({
         scenario,
         startAt,
@@ -435,6 +440,10 @@ export async function simulate(
     calledBack: callbacks.sent.filter(({ status }) => status === 204).length,
     forged: callbacks.sent.filter(({ mustBe }) => mustBe !== undefined).length,
     triedAgain: provider.placements.filter(({ id }) => happened.chainOf.has(id)).length,
+    promisesKept: rowsAtEnd.filter(
+      ({ id, tries }) =>
+        tries?.promisedAt !== undefined && provider.placements.some((one) => one.id === id),
+    ).length,
     written: written.length,
     ownTold: receivers.own.length,
     eventsTaken: receivers.seen.filter(({ isTaken }) => isTaken).length,
