@@ -79,6 +79,8 @@ export interface Settings {
   /** Seconds for which a phone rings, and for which a conversation lasts. */
   ringSeconds: number;
   talkSeconds: number;
+  /** Seconds from the end of a call to the time for which its callee wants to be called back (`wishOf`). */
+  callBackSeconds: number;
 }
 
 const noQuery = z.strictObject({});

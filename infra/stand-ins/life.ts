@@ -42,6 +42,19 @@ export function progressOf(
     : { state: "ended", fate, answeredAt, endedAt, seconds: settings.talkSeconds };
 }
 
+/**
+ * Returns the time at which a call's callee wants to be called back, once the call has ended: one whose number ends in 14, as in
+ * the sandbox. Undefined: the callee said nothing of it.
+ */
+export function wishOf(
+  { number }: StandInCall,
+  { endedAt, answeredAt }: Progress,
+  { settings }: Pick<Memory, "settings">,
+): string | undefined {
+  if (endedAt === undefined || answeredAt === undefined || !number.endsWith("14")) return undefined;
+  return new Date(endedAt + settings.callBackSeconds * 1000).toISOString();
+}
+
 /** Returns a time in the form of ISO 8601, or null. */
 export function isoOf(time: number | undefined): string | null {
   return time === undefined ? null : new Date(time).toISOString();

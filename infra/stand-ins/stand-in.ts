@@ -40,7 +40,13 @@ export async function startStandIn(
   { secrets = type.secrets, now = Date.now, print, visible = new Set() }: StandInOptions = {},
 ): Promise<StandIn> {
   const calls = createCalls(now);
-  const settings: Settings = { hasAgent: true, hasLine: true, ringSeconds: 2, talkSeconds: 5 };
+  const settings: Settings = {
+    hasAgent: true,
+    hasLine: true,
+    ringSeconds: 2,
+    talkSeconds: 5,
+    callBackSeconds: 120,
+  };
   const script = createScript();
   const requests: (StandInRequest & { at: number })[] = [];
   const problems: string[] = [];

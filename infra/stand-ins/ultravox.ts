@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "#shared/lib/zod.ts";
 import type { StandInCall } from "./calls.ts";
 import { digits, e164, endpoint, type Memory, type StandInType, text } from "./endpoint.ts";
-import { isoOf, type Progress, progressOf } from "./life.ts";
+import { isoOf, type Progress, progressOf, wishOf } from "./life.ts";
 
 const outgoing = z.strictObject({
   outgoing: z.strictObject({
@@ -53,8 +53,8 @@ const listSchema = z
 
 /**
  * Ultravox (https://docs.ultravox.ai/api-reference/agents/agents-calls-post, …/calls/calls-list): places an
- * agent's call through the telephony account that Ultravox holds, reads one, and lists them in pages,
- * filtered by `metadata.…`. Errors are `{detail}`, or arrays by field.
+ * agent's call through the telephony account that Ultravox holds, reads one, lists them in pages, filtered by
+ * `metadata.…`, and lists a call's messages, in which the agent has called a tool if the callee asked for it. Errors are `{detail}`, or arrays by field.
  */
 export const ultravox: StandInType = {
   name: "ultravox",
@@ -69,7 +69,7 @@ export const ultravox: StandInType = {
         if (fault === "address") return errorOf(404, "Not found.");
         return { status: 400, body: { [field[0] ?? "non_field_errors"]: [message] } };
       },
-      endpoints: [dial(memory), listCalls(memory), readCall(memory)],
+      endpoints: [dial(memory), listCalls(memory), readCall(memory), listMessages(memory)],
     };
   },
 };
@@ -130,6 +130,36 @@ function readCall(memory: Memory) {
       const call = calls.find(path["id"] ?? "");
       if (call === undefined) return errorOf(404, "Not found.");
       return { status: 200, body: rowOf(call, progressOf(call, memory)) };
+    },
+  });
+}
+
+/** Parameters and answer of https://docs.ultravox.ai/api-reference/calls/calls-messages-list. */
+function listMessages(memory: Memory) {
+  const { calls } = memory;
+  return endpoint({
+    method: "GET",
+    path: /^\/api\/calls\/(?<id>[^/]+)\/messages$/,
+    purpose: "look_up",
+    query: z.strictObject({
+      cursor: z.optional(digits),
+      pageSize: z.optional(digits),
+      mode: z.optional(text),
+    }),
+    perform({ path }) {
+      const call = calls.find(path["id"] ?? "");
+      if (call === undefined) return errorOf(404, "Not found.");
+      const wish = wishOf(call, progressOf(call, memory), memory);
+      const tool = {
+        role: "MESSAGE_ROLE_TOOL_CALL",
+        toolName: "callBack",
+        text: JSON.stringify({ call_back_at: wish }),
+      };
+      const results = [
+        { role: "MESSAGE_ROLE_AGENT", text: "Hello." },
+        ...(wish === undefined ? [] : [tool]),
+      ];
+      return { status: 200, body: { results, next: null, previous: null, total: results.length } };
     },
   });
 }

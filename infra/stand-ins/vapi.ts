@@ -11,7 +11,7 @@ import {
   text,
   unchecked,
 } from "./endpoint.ts";
-import { isoOf, type Progress, progressOf } from "./life.ts";
+import { isoOf, type Progress, progressOf, wishOf } from "./life.ts";
 
 const variables = z.record(z.string(), z.unknown());
 const callSchema = z.strictObject({
@@ -141,7 +141,7 @@ function readCall(memory: Memory) {
       const call = calls.find(path["id"] ?? "");
       return call === undefined
         ? errorOf(404, "Not Found", "Couldn't find the call")
-        : { status: 200, body: rowOf(call, progressOf(call, memory)) };
+        : { status: 200, body: recordOf(call, memory) };
     },
   });
 }
@@ -176,6 +176,14 @@ function rowOf(
     customer: request["customer"] ?? { number },
     assistantOverrides: request["assistantOverrides"] ?? {},
   };
+}
+
+/** Returns the record of one call, with the analysis of one that has ended. */
+function recordOf(call: StandInCall, memory: Memory) {
+  const progress = progressOf(call, memory);
+  const row = rowOf(call, progress);
+  const structuredData = { call_back_at: wishOf(call, progress, memory) ?? null };
+  return progress.state === "ended" ? { ...row, analysis: { structuredData } } : row;
 }
 
 function isInPeriod(
