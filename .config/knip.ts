@@ -37,7 +37,7 @@ const config: KnipConfig = {
         "!test/bench/competitors/**",
         "!test/bench/engines/**",
         "!test/mutation/**",
-        "!test/sdks/**",
+        "!test/versions/sdks/**",
       ],
     },
     "infra/client": { project: ["*.ts"] },

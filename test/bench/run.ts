@@ -69,9 +69,9 @@ function format(...paths: string[]): void {
   run("oxfmt", ["-c", ".config/oxfmt.json", ...paths], root);
 }
 
-/** Installs the packages of a folder beside this file, and checks its types. */
+/** Installs the packages of the bench, and checks the types of a folder that uses them. */
 function prepare(folder: string): void {
-  run(process.execPath, ["infra/cli/packages.ts", `test/bench/${folder}`], root);
+  run(process.execPath, ["infra/cli/packages.ts", "test/bench"], root);
   run("tsc", ["-p", join(here, folder)], here);
 }
 

@@ -120,7 +120,7 @@ export const dbos = overPostgres("DBOS on Postgres", "dbos", ["api.ts", "worker.
 
 const restateServer = join(
   import.meta.dirname,
-  `../engines/node_modules/@restatedev/restate-server-${process.platform}-${process.arch}`,
+  `../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}`,
   "bin/restate-server",
 );
 

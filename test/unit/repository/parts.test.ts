@@ -91,8 +91,7 @@ it("climbs at most one folder by a path: `#shared/…` and its like begin at the
 
 const ofRoot = { ...packageJson.dependencies, ...packageJson.devDependencies };
 /** Folders of test/ with packages of their own. */
-const apart =
-  /^test\/(?:mutation|sdks|upgrade\/fixtures|versions|bench\/(?:competitors|engines))\//;
+const apart = /^test\/(?:mutation|upgrade\/fixtures|versions|bench\/(?:competitors|engines))\//;
 
 it.each([
   ["infra/aws", ["aws-cdk"]],

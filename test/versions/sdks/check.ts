@@ -7,12 +7,12 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { routeFields, startPair } from "../support/stand-ins.ts";
+import { routeFields, startPair } from "#test/support/stand-ins.ts";
 import { printHelp } from "#infra/cli/help.ts";
 
 printHelp(`npm run sdks
 
-Checks the request of each adapter against the types of its provider's SDK. Installs the packages of test/sdks.`);
+Checks the request of each adapter against the types of its provider's SDK. Installs the packages of test/versions.`);
 
 const here = import.meta.dirname;
 const callbackUrl = "https://calls.example.com/callbacks/a/call_1/v1/0123456789abcdefghijkl";
