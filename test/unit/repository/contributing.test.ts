@@ -27,6 +27,7 @@ const guides: Guide[] = [
       code,
       "test/support/**/*.ts",
       "test/unit/providers/{blamed-numbers,callback-urls}.test.ts",
+      "test/unit/stand-ins/results.slow.test.ts",
       "docs/*.md",
       "README.md",
     ],
@@ -42,6 +43,8 @@ const guides: Guide[] = [
       "test/support/arbitrary-calls.ts",
       "test/contracts/http-api/{accepting,requests}.ts",
       "test/unit/calls/plain-call.test.ts",
+      "test/unit/{dialer/checks,providers/webhook}.test.ts",
+      "test/contracts/operator-api/calls.ts",
       "docs/{api,webhook,checks}.md",
       "README.md",
     ],
@@ -62,7 +65,14 @@ const guides: Guide[] = [
   {
     heading: "Add a state",
     mention: /\bREDIALED\b/,
-    patterns: [code, "test/support/rows.ts", "docs/architecture.md", "docs/events.md", "README.md"],
+    patterns: [
+      code,
+      "test/support/rows.ts",
+      "test/unit/dialer/state-machine.test.ts",
+      "docs/architecture.md",
+      "docs/events.md",
+      "README.md",
+    ],
     without: ["shared/calls/reasons.ts", "infra/d1/0001_ledger.sql"],
   },
   {
@@ -99,8 +109,10 @@ const guides: Guide[] = [
   },
   {
     heading: "Change what is stored",
-    mention: /\/upgrade\/|published\.json|fixture-(?:calls|documents)/,
+    mention:
+      /\/upgrade\/|published\.json|fixture-(?:calls|documents)|\bmisses: (?:number|row|z\.|0)/,
     patterns: [
+      "shared/{calls,ports}/*.ts",
       "test/{support,unit/upgrade,unit/repository}/*.ts",
       "test/upgrade/{make-fixture,fixture,fixture-*,release,upgrade.slow.test}.ts",
       "infra/d1/*.json",

@@ -12,6 +12,7 @@ import { neededSecrets, parseDialPlan } from "#test/support/plans.ts";
 import { plannedTypes } from "#shared/calls/provider-types.ts";
 import { receiverSchema } from "#shared/dial-plan/receivers.ts";
 import { settingDescriptions } from "#shared/dial-plan/setting-descriptions.ts";
+import { presets } from "#shared/telephony/hours-presets.ts";
 import { listPlanSettings, planSettingsList } from "#test/support/plan-settings.ts";
 
 const inDocs = await readdir("docs", { recursive: true });
@@ -183,6 +184,13 @@ describe("the documentation", () => {
   it.each(callFields)("says in the README and in docs/api.md what %s of a call is", (field) => {
     expect(textOf.get("README.md")).toMatch(new RegExp(`^\\| \`${field}\` +\\| \\S`, "m"));
     expect(textOf.get("docs/api.md")).toMatch(new RegExp(`^- \`${field}\`: \\S`, "m"));
+  });
+
+  it("lists each preset of calling hours in docs/dial-plan.md", () => {
+    const [, section = ""] =
+      /^### Presets\n(.*?)(?=^##)/ms.exec(textOf.get("docs/dial-plan.md") ?? "") ?? [];
+    const listed = [...section.matchAll(/^- `([\w-]+)`: \S/gm)].map(([, name]) => name);
+    expect(listed.toSorted()).toEqual(Object.keys(presets).toSorted());
   });
 
   it("says in the README what each state means, in order", () => {
