@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CallsPage } from "#functions/operator/calls.ts";
 import type { CampaignDetail } from "#functions/operator/campaigns.ts";
 import type { Backlogs } from "#functions/operator/backlogs.ts";
+import type { Needs } from "#functions/operator/needs.ts";
 import type { RequestDetail } from "#functions/operator/requests.ts";
 import type { HolderView, Why } from "#functions/operator/why.ts";
 import { findText, sayHolder } from "#shared/rules/texts.ts";
@@ -71,6 +72,9 @@ async function bringAbout({ limits, hours, requests, paused, seconds }: Situatio
   return bench;
 }
 
+/** Names what a pause is of, such as `client crm`. */
+const nameOf = (paused: object) => Object.entries(paused).flat().join(" ");
+
 /** Says what holds calls, as the views do, with the number of calls under each sentence. */
 function sentences(holders: readonly Pick<HolderView, "reason" | "name" | "calls">[]) {
   return new Map(
@@ -114,21 +118,28 @@ async function askEverywhere(bench: ForecastBench) {
     })),
   );
   const listed = await bench.operator<CallsPage>("/calls?state=WAITING&held_now=true&limit=200");
-  return { why, all, backlogs, requests, calls, campaigns, listed, rows };
+  const { needs } = await bench.operator<Needs>("/needs");
+  return { why, all, backlogs, requests, calls, campaigns, listed, needs, rows };
 }
 
 describe("why calls wait", () => {
   it("has one answer, whether a call, a backlog, a request or an account is asked about", async () => {
     const property = async (situation: Situation) => {
-      const { why, all, backlogs, requests, calls, campaigns, listed, rows } = await askEverywhere(
-        await bringAbout(situation),
-      );
+      const { why, all, backlogs, requests, calls, campaigns, listed, needs, rows } =
+        await askEverywhere(await bringAbout(situation));
       expect(all.calls).toBe(rows.length);
       const whole = sentences(all.holders);
       expect(sumOf(calls.map(({ holders }) => holders))).toEqual(whole);
       expect(sumOf(backlogs.map(({ holders }) => holders ?? []))).toEqual(whole);
       expect(sumOf(requests.map(({ own }) => own.holders))).toEqual(whole);
       expect(sumOf(all.accounts.map(({ holders }) => holders))).toEqual(whole);
+      // The list of needs counts the calls of a pause as the answer does.
+      const paused = needs.filter(({ kind }) => kind === "pause");
+      expect(paused.map((need) => [need.what, need.calls])).toEqual(
+        situation.paused === null
+          ? []
+          : [[nameOf(situation.paused), whole.get(`Paused: ${nameOf(situation.paused)}.`) ?? 0]],
+      );
       for (const { client, agent_id, holders } of backlogs) {
         const own = await why({ client, agent_id });
         expect(sentences(holders ?? [])).toEqual(sentences(own.holders));
