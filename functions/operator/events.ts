@@ -75,7 +75,7 @@ const eventsSchema = z.strictObject({
     .optional(z.array(z.strictObject({ client: z.string(), name: z.string() })))
     .check(
       z.describe(
-        "While `EVENTS_KEY` has a former key: clients' own receivers that need it, at most ten. The key can end once it is empty",
+        "While `EVENTS_KEY` has a former key: clients' own receivers that need it, at most ten. The key can be retired once it is empty",
       ),
     ),
   exhausted: z

@@ -16,7 +16,7 @@ export const causeTexts: Readonly<Record<BreakerCause, Texts>> = {
     fix: `Look at the provider's status page. ${byThemselves}`,
   },
   busy: { means: "The provider takes no call at this moment.", fix: byThemselves },
-  full: { means: "The account has as many live calls as it may have.", fix: byThemselves },
+  full: { means: "The account has reached its maximum of live calls.", fix: byThemselves },
   account_refused: {
     means: "The provider refuses the account, and would refuse every other call.",
     fix: "Check the account's secrets, balance and state in the provider's console, then resume.",
@@ -81,20 +81,20 @@ export function reviewTexts(reason: string): Texts {
 
 export const textsOf = {
   pause: {
-    means: "An operator keeps these calls waiting.",
+    means: "An operator paused these calls.",
     fix: "Resume them once their cause is gone; they expire meanwhile.",
   },
   systemPause: {
     means:
-      "The service paused the agent, as its calls end as they are answered, or carriers block them.",
+      "The service paused the agent: its calls end as soon as they are answered, or carriers block them.",
     fix: "Look at its latest results, fix the agent or its numbers, and resume it.",
   },
   events: {
-    means: "Events were not taken within ten tries, and are not sent any more.",
+    means: "Events failed ten times and are not sent again.",
     fix: "Fix the receiver, then replay its events.",
   },
   deadLetters: {
-    means: "Messages that failed a hundred times are kept in the object store.",
+    means: "Messages failed a hundred times and are in the object store.",
     fix: "The next sweep handles them; put back or discard those that stay.",
   },
   restored: {
@@ -102,20 +102,19 @@ export const textsOf = {
     fix: "Confirm to what time it was restored: npm run calls -- restored.",
   },
   recovering: {
-    means: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
-    fix: "Wait until it has ended; see how far it is: npm run calls -- restored.",
+    means: "The calls of the restored ledger are being checked, and nothing is dialed yet.",
+    fix: "Wait until it is finished; progress: npm run calls -- restored.",
   },
   full: {
-    means: "The ledger is nearly as large as it may be.",
-    fix: "Lower retentionDays, or archive ended calls.",
+    means: "The ledger is nearly full.",
+    fix: "Lower retentionDays, or archive finished calls.",
   },
   halted: {
-    means:
-      "Sweeps have not gone through all calls for five minutes: waiting calls may not be dialed.",
+    means: "Sweeps have not checked all calls for five minutes: waiting calls may not be dialed.",
     fix: "Look at the log of the sweep, and whether its schedule runs.",
   },
   pool: {
-    means: "All numbers of the agent's pool rest, as carriers have blocked them.",
+    means: "Carriers have blocked all numbers of the agent's pool, so they rest.",
     fix: "Add numbers to the pool, or wait until the first has rested.",
   },
 } as const satisfies Record<string, Texts>;

@@ -23,7 +23,7 @@ import { declareRoute } from "../api/http/route.ts";
 import { refuseRights } from "./granted-rights.ts";
 import { agentsField, refuseWhileSuspended, requireClient } from "./clients.ts";
 
-const states = ["valid", "ended", "expired", "client_removed", "replaced", "key_gone"] as const;
+const states = ["valid", "revoked", "expired", "client_removed", "replaced", "key_gone"] as const;
 
 const tokenViewSchema = z
   .strictObject({
@@ -149,13 +149,13 @@ const makeToken = declareRoute({
   },
 });
 
-const endToken = declareRoute({
-  operationId: "endToken",
-  summary: "End a token: nobody is let in by it after a minute",
-  description: "Calls that were accepted by it are dialed. A token that has ended stays ended.",
+const revokeToken = declareRoute({
+  operationId: "revokeToken",
+  summary: "Revoke a token: nobody is let in by it after a minute",
+  description: "Calls that were accepted by it are dialed. A revoked token stays revoked.",
   method: "post",
   role: "configure",
-  path: "/tokens/:id/end",
+  path: "/tokens/:id/revoke",
   body: z.strictObject({}),
   isBodyOptional: true,
   answer: tokenViewSchema,
@@ -168,7 +168,7 @@ const endToken = declareRoute({
       madeIdPattern.test(id) && (await documents.read([name])).get("token", id) !== undefined;
     // A token that was made since the backup comes back with the journal.
     if (!isKnown) return (await refuseWhileSuspended(c, deps)) ?? noSuchToken(c);
-    await recordAction(c, { action: "end_token", target: `token ${id}` }, deps);
+    await recordAction(c, { action: "revoke_token", target: `token ${id}` }, deps);
     const now = clock.now();
     const end = { endedAt: now, endedBy: c.get("caller").tokenId };
     const expiresAt = now + retentionMs;
@@ -183,7 +183,7 @@ const endToken = declareRoute({
   },
 });
 
-export const tokenRoutes = [listTokens, makeToken, endToken];
+export const tokenRoutes = [listTokens, makeToken, revokeToken];
 
 /** Returns what is wrong with a token that is to be made. */
 function errorsIn(
@@ -247,7 +247,7 @@ function stateOf(
   { token, client }: TokenOf,
   { now, isReplaced, isKeyHeld }: { now: number; isReplaced: boolean; isKeyHeld: boolean },
 ): TokenView["state"] {
-  if (token.endedAt !== null) return "ended";
+  if (token.endedAt !== null) return "revoked";
   if (token.notAfter !== null && now >= token.notAfter) return "expired";
   if (!isTokenValid(token, client, now)) return "client_removed";
   if (isReplaced) return "replaced";

@@ -63,11 +63,11 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
                                               discard removes them for good, with the calls that they carry
-  dnc      end-former-key                     after a rotation of HASH_KEY: nothing needs its former key any more
+  dnc      retire-former-key                  after a rotation of HASH_KEY: nothing needs its former key any more
   erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
   clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] | remove NAME   [--yes]
                                               clients whose tokens you make here
-  tokens   [list] [--client C] | end ID [--yes]
+  tokens   [list] [--client C] | revoke ID [--yes]
            | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--clients] [--token ID] [--action A] [--target T] [--from T] [--until T] [--limit N]

@@ -5,7 +5,7 @@
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { deploymentOptions, openSecretStore } from "./deploy/open-secret-store.ts";
-import { endEventsKey, rotateEventsKey } from "./deploy/events-key.ts";
+import { retireEventsKey, rotateEventsKey } from "./deploy/events-key.ts";
 import { rotateHashKey } from "./deploy/hash-key.ts";
 import { createWebhookSecret, setSecret } from "./deploy/secret-commands.ts";
 import { processTools as tools } from "./deploy/tools.ts";
@@ -15,7 +15,7 @@ import { complain, complainOf, print } from "./print.ts";
 const usage = `npm run secrets -- set NAME [--platform cloudflare|aws] [--name NAME] [--replace]   the value on stdin
 npm run secrets -- rotate HASH_KEY [--platform cloudflare|aws] [--name NAME]   on Cloudflare, the current one on stdin
 npm run secrets -- rotate EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
-npm run secrets -- end EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
+npm run secrets -- retire EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- webhook
 
@@ -46,8 +46,8 @@ async function run(): Promise<void> {
     );
   } else if (command === "rotate" && name === "EVENTS_KEY") {
     await rotateEventsKey(tools, await openSecretStore(tools, values));
-  } else if (command === "end" && name === "EVENTS_KEY") {
-    await endEventsKey(tools, await openSecretStore(tools, values));
+  } else if (command === "retire" && name === "EVENTS_KEY") {
+    await retireEventsKey(tools, await openSecretStore(tools, values));
   } else if (command === "set" && name !== undefined) {
     const value = await valueOf(name);
     await setSecret(await openSecretStore(tools, values), name, {

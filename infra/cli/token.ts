@@ -39,7 +39,7 @@ async function run(): Promise<void> {
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
     await revokeToken(await openSecretStore(tools, values), variable, revoke);
-    print(`${revoke} lets nobody in any more.`);
+    print(`${revoke} is revoked.`);
     return;
   }
   if (id === undefined) throw new Error("--id is required");

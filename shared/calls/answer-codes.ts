@@ -6,13 +6,13 @@ export const answerCodes = {
   answer_unreadable: "The provider answered 2xx without naming the call: it may have been placed.",
   assistant_not_found: "Vapi does not know the route's assistant.",
   assistant_version: "Vapi does not know the version of the route's assistant.",
-  concurrency_blocked: "Vapi took the call while all lines were busy: it may be placed later.",
+  concurrency_blocked: "Vapi accepted the call while all lines were busy: it may be placed later.",
   concurrency_limit: "All lines of the account were busy: nobody was called.",
   connection_broken:
     "The connection broke after the request may have left: the call may have been placed.",
   invalid_provider_config: "The calling number's connection at ElevenLabs is not set up.",
   livekit_no_numbers: "LiveKit's outbound trunk has no number.",
-  number_daily_limit: "The calling number has made as many calls as it may in a day.",
+  number_daily_limit: "The calling number has reached its calls of a day.",
   number_international: "The calling number may not call abroad.",
   phone_number_not_found: "Vapi does not know the route's calling number.",
   recording_consent:
@@ -21,7 +21,7 @@ export const answerCodes = {
   success_false:
     "ElevenLabs answered that it had no success, without a SIP status: it may have called.",
   time_out: "No answer came within timeoutSeconds: the call may have been placed.",
-  vapi_fault: "Vapi ended the call by a fault of its own before it had started.",
+  vapi_fault: "A fault at Vapi ended the call before it had started.",
 } as const satisfies Record<string, string>;
 
 /** Meanings of statuses that say more than their class. */
@@ -32,7 +32,7 @@ const statuses: Readonly<Record<string, string>> = {
   404: "The provider does not know what the request names (404): nobody was called.",
   408: "The provider waited too long for the request (408): the call may have been placed.",
   409: "The provider has a conflict with the request (409): the call may have been placed.",
-  429: "The provider takes no more calls at the moment (429): nobody was called.",
+  429: "The provider accepts no more calls at the moment (429): nobody was called.",
 };
 
 /** Meanings by the form of the code. `$1` stands for the part in brackets. */
@@ -41,7 +41,7 @@ const forms: readonly [RegExp, string][] = [
   [/^http_(4\d\d)$/, "The provider refused the request with the status $1."],
   [/^http_(\d{3})$/, "The provider answered with the status $1."],
   [/^sip_(\d{3})$/, "The callee's side answered with the SIP status $1."],
-  [/^dispatch_(.+)$/, "LiveKit did not take the dispatch of the agent ($1): nobody was called."],
+  [/^dispatch_(.+)$/, "LiveKit did not accept the dispatch of the agent ($1): nobody was called."],
   [/^e(?:conn|not|ai_|host|net)[a-z_]+$/, "Nothing left this service: it could not connect."],
 ];
 

@@ -97,7 +97,7 @@ export function holders({ route }: ResolvedRoute, { documents, now }: ReadFacts)
 export const texts: Texts = {
   caller_ids: {
     means:
-      "All numbers of the agent's pool rest, as carriers have blocked them: the call waits for one.",
+      "Carriers have blocked all numbers of the agent's pool, so they rest: the call waits for one.",
     holds: (name) => `All numbers of the pool of account ${name} rest.`,
     endedBy: "provider",
   },

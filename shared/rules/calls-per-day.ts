@@ -106,8 +106,8 @@ export function take(claim: ClaimedCall, { days }: { days: AccountDays }): Takin
 export const texts: Texts = {
   calls_per_day: {
     means:
-      "The account has placed as many calls on this day (UTC) as its callsPerDay allow: the call waits for the next.",
-    holds: (name) => `Account ${name} has placed its calls of this day (UTC).`,
+      "The account has reached its callsPerDay of this day (UTC): the call waits for the next day.",
+    holds: (name) => `Account ${name} has reached its callsPerDay of this day (UTC).`,
     endedBy: "time",
     isOfAccount: true,
     counts: "calls today (UTC)",

@@ -137,9 +137,8 @@ export function take(
 
 export const texts: Texts = {
   max_calls: {
-    means:
-      "The number has been called as often as the plan's maxCalls allow; of an EXPIRED call: that kept it waiting last.",
-    holds: (name) => `The numbers were called as often as they may be${ruleText(name)}.`,
+    means: "The number has reached the plan's maxCalls; of an EXPIRED call: this delayed it last.",
+    holds: (name) => `The numbers have reached their maximum of calls${ruleText(name)}.`,
     endedBy: "time",
   },
 };

@@ -16,6 +16,6 @@ export function beforeClaim(
 
 export const texts: Texts = {
   no_capacity: {
-    means: "The account had as many requests under way as it may, or the delivery no time left.",
+    means: "The account had its maximum of requests in flight, or the delivery had no time left.",
   },
 };

@@ -36,5 +36,5 @@ export function admit(
 }
 
 export const texts: Texts = {
-  erased: { means: "An operator had everything erased that was known of the number." },
+  erased: { means: "An operator erased what was stored about the number." },
 };

@@ -111,7 +111,7 @@ export function simulate(
 
 /** The live calls of the accounts of one delivery's calls. */
 export interface Lines {
-  /** Adds a claimed call. Resolves to false if the account has as many live calls as it may have. */
+  /** Adds a claimed call. Resolves to false if the account has reached its liveCalls. */
   enter(claim: ClaimedCall): Promise<boolean>;
   /** Removes the entry of this claim. Never throws. */
   leave(claim: ClaimedCall): Promise<void>;
@@ -134,8 +134,8 @@ export function take(claim: ClaimedCall, { lines }: { lines: Lines }): Taking {
 
 export const texts: Texts = {
   live_calls: {
-    means: "As many calls of the account as its liveCalls allow ring or are under way.",
-    holds: (name) => `Account ${name} has as many live calls as it may have.`,
+    means: "The account has reached its liveCalls: as many calls ring or are in progress.",
+    holds: (name) => `Account ${name} has reached its liveCalls.`,
     isOfAccount: true,
     counts: "live calls",
   },

@@ -122,8 +122,8 @@ export function take(
 
 export const texts: Texts = {
   pace: {
-    means: "The account's callsPerSecond leave no permit yet.",
-    holds: (name) => `In turn for the pace of account ${name}.`,
+    means: "The account's callsPerSecond allow no request yet.",
+    holds: (name) => `Waiting for the pace of account ${name}.`,
     isTurn: true,
     isOfAccount: true,
   },

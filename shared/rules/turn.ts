@@ -75,7 +75,7 @@ export const texts: Texts = {
   },
   turn: {
     means: "The call waits for its turn among the calls of its account.",
-    holds: (name) => `In turn at account ${name}.`,
+    holds: (name) => `Waiting for their turn at account ${name}.`,
     isTurn: true,
     isOfAccount: true,
   },

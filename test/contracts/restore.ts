@@ -209,7 +209,7 @@ export function describeRestore(
       const backup = await bench.backUp();
 
       await bench.pass(minute);
-      await bench.ask(`/operator/tokens/${ended.id}/end`, {});
+      await bench.ask(`/operator/tokens/${ended.id}/revoke`, {});
       await bench.client("DELETE", "removed");
       const made = await bench.makeToken("kept");
       const all = [kept, ended, removed, made];
@@ -232,7 +232,7 @@ export function describeRestore(
       await bench.pass(minute);
       await bench.client("PUT", "later");
       const made = await bench.makeToken("kept");
-      const end = () => bench.statusOf("POST", `/operator/tokens/${made.id}/end`);
+      const end = () => bench.statusOf("POST", `/operator/tokens/${made.id}/revoke`);
       const remove = () => bench.statusOf("DELETE", "/operator/clients/later");
 
       await backup.restore();
@@ -245,7 +245,7 @@ export function describeRestore(
       expect([await end(), await remove()]).toEqual([200, 200]);
       await bench.pass(minute);
       expect(await bench.statusesOf([made])).toEqual([401]);
-      expect(await bench.statusOf("POST", "/operator/tokens/x/end")).toBe(404);
+      expect(await bench.statusOf("POST", "/operator/tokens/x/revoke")).toBe(404);
       expect(await bench.statusOf("DELETE", "/operator/clients/x")).toBe(404);
     });
 

@@ -159,7 +159,7 @@ describe("by the keyboard alone", () => {
     await page.getByText("0 of 1 parts of these leads were sent since").waitFor();
     await page.getByText(/^Part 1 was begun at .*, and its answer was lost/).waitFor();
     expect([await flawsOf(page), await button(/^Send these/).isDisabled()]).toEqual([[], true]);
-    await tabTo(page, page.getByLabel("It was accepted: go on behind it"));
+    await tabTo(page, page.getByLabel("It was accepted: continue after it"));
     await page.keyboard.press("ArrowDown");
     await press(page, button(/^Send these/));
     await said(/^Sent: 2 calls/);

@@ -329,7 +329,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await press(page, button("Cancel waiting calls"));
     await press(page, button("Cancel these calls"));
     await said(/^91 waiting calls of request \w+ cancelled/);
-    await page.getByText("All of its calls have ended.").waitFor();
+    await page.getByText("All of its calls are finished.").waitFor();
     expect((await inState("WAITING")).filter(({ client }) => client === "research")).toEqual([]);
   });
 
@@ -495,8 +495,8 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
       });
     expect((await place()).status).toBe(201);
     expect(await flawsOf(page)).toEqual([]);
-    await press(page, button(/^End …/));
-    await press(page, button("End it for good"));
+    await press(page, button(/^Revoke …/));
+    await press(page, button("Revoke it for good"));
     await said(/lets nobody in after a minute/);
     await press(page, button(/^Remove … acme/));
     expect(await flawsOf(page)).toEqual([]);

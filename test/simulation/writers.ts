@@ -82,7 +82,7 @@ export function createWriters(
     const { text, status } = await ask(path, jsonRequest(tokens.operator, "POST", body));
     if (status !== 201) return;
     const { id }: { id: string } = JSON.parse(text);
-    if (n % 2 === 0) await write(writing, { path: `/operator/tokens/${id}/end`, target: id });
+    if (n % 2 === 0) await write(writing, { path: `/operator/tokens/${id}/revoke`, target: id });
   }
 
   async function writeOne(writing: Writing, n: number): Promise<void> {

@@ -274,7 +274,7 @@ function AgentTable({ plan, pauses }: { plan: PlanTexts; pauses: Pauses | undefi
                 )}
               </td>
               <td class="texts">{hours}</td>
-              <td class="texts">{calls ?? "no limit of its own"}</td>
+              <td class="texts">{calls ?? "no separate limit"}</td>
             </tr>
           );
         })}

@@ -32,7 +32,7 @@ export function BreakerText({ breaker }: { breaker: BreakerView }) {
           )}
         </>
       ) : (
-        "Few calls go at once until more are taken."
+        "Few calls are sent at once until more are accepted."
       )}
     </span>
   );

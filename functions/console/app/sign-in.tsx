@@ -42,7 +42,7 @@ export function SignInAgain({
     >
       <form onSubmit={(event) => submit(event, enter)}>
         <h3 id="again">Sign in again</h3>
-        <p>The service no longer accepts your token. All that is open stays as it is.</p>
+        <p>The service no longer accepts your token. Everything that you have open stays.</p>
         {actions === 0 ? null : (
           <p>{waits}, and will be sent when you have signed in. Signing out drops it.</p>
         )}

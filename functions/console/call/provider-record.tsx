@@ -53,7 +53,7 @@ export function ProviderFacts({ call }: { call: CallDetail }) {
 function OwnCode({ code }: { code: string }) {
   const [, name = "", number = ""] = /^([a-z]+)_(\d+)$/.exec(code) ?? [];
   const page = errorPages[name];
-  if (page === undefined) return <>A code of the provider's own: its reference explains it.</>;
+  if (page === undefined) return <>A code of the provider: its reference explains it.</>;
   return <Elsewhere to={page + number}>What {name} says of it</Elsewhere>;
 }
 

@@ -19,7 +19,7 @@ const rightNames = {
 export function TokenTable() {
   const { ask, attempt } = useDesk();
   const live = useLive<Tokens>("/tokens?limit=200", refreshMs);
-  const [ending, setEnding] = useState<string>();
+  const [revoking, setRevoking] = useState<string>();
   const [made, setMade] = useState<MadeTokenAnswer>();
   const { data: of } = useLive<ClientList>("/clients?limit=200", refreshMs);
   const make = (form: FormData) =>
@@ -61,17 +61,19 @@ export function TokenTable() {
         </p>
       )}
       <Shown live={live} what="The tokens">
-        {({ tokens }) => <TokenRows tokens={tokens} end={setEnding} />}
+        {({ tokens }) => <TokenRows tokens={tokens} revoke={setRevoking} />}
       </Shown>
-      {ending === undefined ? null : <EndToken id={ending} close={() => setEnding(undefined)} />}
+      {revoking === undefined ? null : (
+        <RevokeToken id={revoking} close={() => setRevoking(undefined)} />
+      )}
     </section>
   );
 }
 
-function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string): void }) {
+function TokenRows({ tokens, revoke }: { tokens: Tokens["tokens"]; revoke(id: string): void }) {
   if (tokens.length === 0) return <p>There is none.</p>;
   return (
-    <Table label="Tokens" columns={["Token", "Client", "State", "Rights", "Last used", "End"]}>
+    <Table label="Tokens" columns={["Token", "Client", "State", "Rights", "Last used", "Revoke"]}>
       {tokens.map(({ id, client, state, rights, last_used_at }) => (
         <tr key={id}>
           <th scope="row">{id}</th>
@@ -81,8 +83,8 @@ function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string):
           <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
           <td>
             {state === "valid" ? (
-              <button type="button" class="grave" onClick={() => end(id)}>
-                End … <span class="unseen">token {id}</span>
+              <button type="button" class="grave" onClick={() => revoke(id)}>
+                Revoke … <span class="unseen">token {id}</span>
               </button>
             ) : null}
           </td>
@@ -92,17 +94,17 @@ function TokenRows({ tokens, end }: { tokens: Tokens["tokens"]; end(id: string):
   );
 }
 
-/** Asks before a token ends. */
-function EndToken({ id, close }: { id: string; close(): void }) {
+/** Asks before a token is revoked. */
+function RevokeToken({ id, close }: { id: string; close(): void }) {
   const { ask, attempt } = useDesk();
   const act = () =>
     attempt(async () => {
-      await ask(`/tokens/${encodeURIComponent(id)}/end`, {});
-      return `Token ${id} lets nobody in after a minute.`;
+      await ask(`/tokens/${encodeURIComponent(id)}/revoke`, {});
+      return `Token ${id} is revoked within a minute.`;
     });
   return (
-    <Confirm title={`End token ${id}?`} yes="End it for good" act={act} close={close}>
-      <p>Whoever has it can place no call and read nothing any more.</p>
+    <Confirm title={`Revoke token ${id}?`} yes="Revoke it for good" act={act} close={close}>
+      <p>Whoever has it can no longer place calls or read anything.</p>
     </Confirm>
   );
 }

@@ -205,7 +205,7 @@ function Discard({ name, close }: { name: string; close(): void }) {
 const restoreTexts: Readonly<Record<RestoreView["state"], string>> = {
   none: "The ledger was not restored.",
   suspended: "The ledger was restored, and nothing is dialed. Confirm to what time it went back.",
-  confirmed: "The calls of the restored ledger are being gone through, and nothing is dialed yet.",
+  confirmed: "The calls of the restored ledger are being checked, and nothing is dialed yet.",
   done: "The last restore is over: calls are dialed again.",
 };
 
@@ -250,7 +250,7 @@ function ConfirmRestore() {
   const act = () =>
     attempt(async () => {
       await ask("/restored", { at });
-      return "Confirmed: the calls of the restored ledger are gone through, then dialed.";
+      return "Confirmed: the calls of the restored ledger are checked, then dialed.";
     });
   return (
     <form

@@ -16,7 +16,7 @@ export const bulkActions = {
   },
   placed: { label: "Mark as placed", means: "Their numbers and contexts are erased." },
   close: { label: "Not placed: close", means: "They are not dialed any more." },
-  redial: { label: "Call again", means: "A new call is made in the stead of each." },
+  redial: { label: "Call again", means: "Each is replaced by a new call." },
 } as const satisfies Record<BulkAction, { label: string; means: string }>;
 
 /** An action on all calls that fit a filter. */

@@ -206,7 +206,7 @@ function Stopped({ what }: { what: Pausable }) {
         {(data) => <p>{stoppedText(what, data)}</p>}
       </Shown>
       <p class="hint">
-        Calls that come later wait too, and may expire. Those that ring are not ended.
+        Calls that come later wait too, and may expire. Calls in progress are not cancelled.
       </p>
     </>
   );

@@ -110,11 +110,11 @@ export function Progress({ request }: { request: RequestView }) {
 
 /** The rate of a request and its expected end, in words. */
 export function Pace({ request }: { request: RequestView }) {
-  if (!isUnderWay(request)) return <>All of its calls have ended.</>;
+  if (!isUnderWay(request)) return <>All of its calls are finished.</>;
   const { calls_per_minute: rate, expected_end_at: end } = request;
   return (
     <>
-      {rate === 0 ? "None ended in the last minutes" : `${countText(rate)} calls a minute`};{" "}
+      {rate === 0 ? "None finished in the last minutes" : `${countText(rate)} calls a minute`};{" "}
       {end === null ? (
         `${whyUnknown(request)}.`
       ) : (

@@ -182,7 +182,7 @@ function LostPart({
   choose(lost: Lost): void;
 }) {
   const options: [Lost, string][] = [
-    ["accepted", "It was accepted: go on behind it"],
+    ["accepted", "It was accepted: continue after it"],
     ["not_accepted", "It was not accepted: send it"],
   ];
   return (

@@ -3,7 +3,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 
 /**
  * While HASH_KEY is rotated, names both keys in the do-not-call list, and notes since when the current one is so. From then
- * on whoever lacks one of them dials nobody, and the time runs after which the former key may be ended. A
+ * on whoever lacks one of them dials nobody, and the time runs after which the former key may be retired. A
  * list that names a key that is not held stops everybody already, and is left: of three names, no HASH_KEY could hold all.
  */
 export async function recordKeyNames(

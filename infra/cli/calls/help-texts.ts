@@ -15,7 +15,7 @@ export const helps: Record<string, Help> = {
   show: { args: "ID", about: "Shows one call with its history.", example: `show ${id}` },
   request: {
     args: "ID",
-    about: "Follows a request until all of its calls have ended.",
+    about: "Follows a request until all of its calls are finished.",
     example: "request 01KA…",
   },
   requests: {
@@ -54,7 +54,7 @@ export const helps: Record<string, Help> = {
   },
   redial: {
     args: "ID… or a choice",
-    about: "Makes new calls in place of ended ones. Those that need review want --not-placed.",
+    about: "Makes new calls in place of finished ones. Those that need review need --not-placed.",
     example: "redial --state REJECTED --dry-run",
   },
   resolve: {
@@ -86,7 +86,7 @@ export const helps: Record<string, Help> = {
     example: "usage --from 2026-11-01 --until 2026-11-30 --csv",
   },
   dnc: {
-    args: "add|remove|check NUMBER… | end-former-key",
+    args: "add|remove|check NUMBER… | retire-former-key",
     about: "Keeps the do-not-call list.",
     example: "dnc add --file numbers.txt",
   },
@@ -107,8 +107,8 @@ export const helps: Record<string, Help> = {
     example: "clients put shop --agents sales --waiting 500",
   },
   tokens: {
-    args: "[list] | make --client C | end ID",
-    about: "Lists, makes or ends tokens of such clients. A token is shown once.",
+    args: "[list] | make --client C | revoke ID",
+    about: "Lists, makes or revokes tokens of such clients. A token is shown once.",
     example: "tokens make --client shop --rights call,read",
   },
   restored: {
@@ -162,7 +162,7 @@ const optionTexts: Record<string, string> = {
   agents: "A,B          agents by name; * is all of them, as without it",
   rights: "R,R          of a token: call (as without it), read, cancel, opt_out",
   mode: "test           of a token: its calls are tests",
-  "not-after": "TIME       when a token ends by itself",
+  "not-after": "TIME       when a token expires",
   "calls-per-day": "N     calls that are accepted in a day, UTC",
   waiting: "N           calls that may wait",
   csv: "                comma-separated values",

@@ -13,8 +13,8 @@ import type { Json } from "./json.ts";
 import { numberOf, type Values } from "./options.ts";
 import { barOf, say, show } from "./terminal.ts";
 
-const formerEnded =
-  "The former HASH_KEY has ended. Now set HASH_KEY to the current one alone: npm run secrets -- set HASH_KEY --replace";
+const formerRetired =
+  "The former HASH_KEY is retired. Now set HASH_KEY to the current one alone: npm run secrets -- set HASH_KEY --replace";
 
 /** Maximum numbers of one request. */
 const numbersMax = 10_000;
@@ -122,10 +122,10 @@ async function checkNumbers(all: readonly string[], ask: CommandDeps["ask"]): Pr
 /** Commands for the do-not-call list and the audit log. */
 export const listCommands: Record<string, Command> = {
   async dnc([verb, ...numbers], values, { ask, terminal }) {
-    if (verb === "end-former-key") {
-      if (numbers.length > 0) throw new Misuse("dnc end-former-key takes no numbers.");
-      await ask("/hash-key/end-former", {});
-      say(formerEnded, { ended: true }, { values, terminal });
+    if (verb === "retire-former-key") {
+      if (numbers.length > 0) throw new Misuse("dnc retire-former-key takes no numbers.");
+      await ask("/hash-key/retire-former", {});
+      say(formerRetired, { retired: true }, { values, terminal });
       return 0;
     }
     const list = await listOf(verb, values, { ask, terminal });
@@ -140,7 +140,7 @@ export const listCommands: Record<string, Command> = {
       return 0;
     }
     if (verb !== "add" && verb !== "remove")
-      throw new Misuse("dnc is followed by add, remove, check or end-former-key.");
+      throw new Misuse("dnc is followed by add, remove, check or retire-former-key.");
     if (verb === "remove") {
       const numbersText = counted(all.length, "number");
       const does = `takes ${numbersText} off the do-not-call list, so that they may be called again`;

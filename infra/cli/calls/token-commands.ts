@@ -59,11 +59,11 @@ const clientVerbs: Record<string, Command> = {
 
   async remove([name], values, { ask, terminal }) {
     const path = pathOf(name, "clients remove needs a name.");
-    const act = { does: `ends all tokens that operators made for ${name}`, answer: { name } };
+    const act = { does: `revokes all tokens that operators made for ${name}`, answer: { name } };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
     const removed = await ask<{ name: string }>({ method: "DELETE", path });
-    say(`The client ${name} is removed; its tokens end within a minute.`, removed, {
+    say(`The client ${name} is removed; its tokens are revoked within a minute.`, removed, {
       values,
       terminal,
     });
@@ -100,13 +100,13 @@ const tokenVerbs: Record<string, Command> = {
     return 0;
   },
 
-  async end([id], values, { ask, terminal }) {
-    if (id === undefined) throw new Misuse("tokens end needs a token's id.");
-    const act = { does: `ends the token ${id} for good`, answer: { id } };
+  async revoke([id], values, { ask, terminal }) {
+    if (id === undefined) throw new Misuse("tokens revoke needs a token's id.");
+    const act = { does: `revokes the token ${id} for good`, answer: { id } };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
-    const ended = await ask<TokenView>(`/tokens/${encodeURIComponent(id)}/end`, {});
-    say(`The token ${id} lets nobody in after a minute.`, ended, { values, terminal });
+    const revoked = await ask<TokenView>(`/tokens/${encodeURIComponent(id)}/revoke`, {});
+    say(`The token ${id} is revoked within a minute.`, revoked, { values, terminal });
     return 0;
   },
 };

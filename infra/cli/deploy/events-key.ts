@@ -24,7 +24,7 @@ export async function rotateEventsKey(
     }
     if (former !== undefined) {
       throw new DeployError(
-        `${former} is there still. End it first: npm run secrets -- end EVENTS_KEY`,
+        `${former} is still there. Retire it first: npm run secrets -- retire EVENTS_KEY`,
       );
     }
     const next = eventsKeyAfter(current);
@@ -32,16 +32,16 @@ export async function rotateEventsKey(
   });
   print(
     "Events of clients' own receivers are signed under both keys now. Clients see rotate_secret and rotate their secrets; " +
-      "npm run events -- list names those that have not. Then end the former key: npm run secrets -- end EVENTS_KEY",
+      "npm run events -- list names those that have not. Then retire the former key: npm run secrets -- retire EVENTS_KEY",
   );
 }
 
 /**
- * Ends all keys of events but the current one: events to receivers whose secrets are older fail their verification.
+ * Removes all keys of events but the current one: events to receivers whose secrets are older fail their verification.
  *
  * @throws DeployError if there is one key, or a function lacks the current one
  */
-export async function endEventsKey(
+export async function retireEventsKey(
   { print }: Pick<Tools, "print">,
   store: SecretStore,
 ): Promise<void> {

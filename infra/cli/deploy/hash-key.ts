@@ -47,7 +47,7 @@ export function mayFollow(current: string, next: string): boolean {
 
 export const hashKeyStays =
   "Another HASH_KEY is set, and numbers are known by their hashes under it. To bring in a new one beside it: npm run " +
-  "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to end the former of two keys: add --replace.";
+  "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to retire the former of two keys: add --replace.";
 
 /**
  * Brings in a new HASH_KEY: the current one becomes the former one, which only reads. The new one is shown once, before it
@@ -74,7 +74,7 @@ export async function rotateHashKey(
       : ((await store.read("HASH_KEY")) ?? "");
   if (checkHashKey(current).former !== undefined) {
     throw new DeployError(
-      "HASH_KEY has a former key still. End it first: npm run calls -- dnc end-former-key",
+      "HASH_KEY still has a former key. Retire it first: npm run calls -- dnc retire-former-key",
     );
   }
   await alone(store, async (held) => {
@@ -94,6 +94,6 @@ export async function rotateHashKey(
   });
   print(
     "Numbers are known under both keys now. Calls may be held back until every process holds both, for minutes. After the " +
-      "retention, end the former key: npm run calls -- dnc end-former-key",
+      "retention, retire the former key: npm run calls -- dnc retire-former-key",
   );
 }

@@ -54,15 +54,15 @@ export const listEvents: EventsCommand = async (values, ask, terminal) => {
   return 0;
 };
 
-/** Says whether the former EVENTS_KEY can end. */
+/** Says whether the former EVENTS_KEY can be retired. */
 function formerKeyLine(former: NonNullable<Events["former_secrets"]>): string {
   if (former.length === 0) {
-    return "No receiver needs the former EVENTS_KEY: npm run secrets -- end EVENTS_KEY";
+    return "No receiver needs the former EVENTS_KEY: npm run secrets -- retire EVENTS_KEY";
   }
   const names = former.map(({ client, name }) => `${name} of client ${client}`).join(", ");
   return (
     `These receivers of clients need the former EVENTS_KEY: ${names}. Their clients rotate the secrets, and a day later the ` +
-    "key can end."
+    "key can be retired."
   );
 }
 

@@ -700,7 +700,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/operator/hash-key/end-former": {
+    "/operator/hash-key/retire-former": {
         parameters: {
             query?: never;
             header?: never;
@@ -710,10 +710,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End the former HASH_KEY, once no entry of the do-not-call list and no token needs it
+         * Retire the former HASH_KEY, once no entry of the do-not-call list and no token needs it
          * @description Needs the role `configure`.
          */
-        post: operations["endFormerKey"];
+        post: operations["retireFormerKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1028,7 +1028,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/operator/tokens/{id}/end": {
+    "/operator/tokens/{id}/revoke": {
         parameters: {
             query?: never;
             header?: never;
@@ -1038,10 +1038,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a token: nobody is let in by it after a minute
-         * @description Needs the role `configure`. Calls that were accepted by it are dialed. A token that has ended stays ended.
+         * Revoke a token: nobody is let in by it after a minute
+         * @description Needs the role `configure`. Calls that were accepted by it are dialed. A revoked token stays revoked.
          */
-        post: operations["endToken"];
+        post: operations["revokeToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1848,7 +1848,7 @@ export interface components {
              * @description `replaced`: API_TOKENS has an entry of its id, which replaces it. `key_gone`: HASH_KEY lacks the key of its MAC
              * @enum {string}
              */
-            state: "valid" | "ended" | "expired" | "client_removed" | "replaced" | "key_gone";
+            state: "valid" | "revoked" | "expired" | "client_removed" | "replaced" | "key_gone";
             /** @description The key that its MAC depends on: it ends with the former one */
             hash_key: ("current" | "former") | null;
             /** Format: date-time */
@@ -3785,7 +3785,7 @@ export interface operations {
                     "application/json": {
                         receivers: components["schemas"]["Receiver"][];
                         exhausted_max: number;
-                        /** @description While `EVENTS_KEY` has a former key: clients' own receivers that need it, at most ten. The key can end once it is empty */
+                        /** @description While `EVENTS_KEY` has a former key: clients' own receivers that need it, at most ten. The key can be retired once it is empty */
                         former_secrets?: {
                             client: string;
                             name: string;
@@ -4105,7 +4105,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    endFormerKey: {
+    retireFormerKey: {
         parameters: {
             query?: never;
             header?: never;
@@ -4128,7 +4128,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @constant */
-                        ended: true;
+                        retired: true;
                     };
                 };
             };
@@ -4954,7 +4954,7 @@ export interface operations {
                          * @description `replaced`: API_TOKENS has an entry of its id, which replaces it. `key_gone`: HASH_KEY lacks the key of its MAC
                          * @enum {string}
                          */
-                        state: "valid" | "ended" | "expired" | "client_removed" | "replaced" | "key_gone";
+                        state: "valid" | "revoked" | "expired" | "client_removed" | "replaced" | "key_gone";
                         /** @description The key that its MAC depends on: it ends with the former one */
                         hash_key: ("current" | "former") | null;
                         /** Format: date-time */
@@ -4980,7 +4980,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    endToken: {
+    revokeToken: {
         parameters: {
             query?: never;
             header?: never;

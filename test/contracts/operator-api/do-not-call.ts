@@ -60,7 +60,7 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
   });
 
   it("ends no former HASH_KEY where there is none", async () => {
-    const { status, body } = await ask("/hash-key/end-former", {});
+    const { status, body } = await ask("/hash-key/retire-former", {});
     expect([status, body.detail]).toEqual([409, expect.stringContaining("one key")]);
   });
 

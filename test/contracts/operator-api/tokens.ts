@@ -38,7 +38,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
     act<PutClient>("PUT", `/clients/${client}`, body);
   const make = (body: object = {}) =>
     act<MadeTokenAnswer>("POST", `/clients/${client}/tokens`, body);
-  const end = (id: string) => act<TokenView>("POST", `/tokens/${id}/end`, {});
+  const end = (id: string) => act<TokenView>("POST", `/tokens/${id}/revoke`, {});
   const listed = async () => {
     const found: TokenView[] = [];
     let cursor: string | undefined;
@@ -86,7 +86,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
     it("lets nobody in by a token that has ended, or whose client was removed", async () => {
       await put();
       const [ended, other] = [(await make()).body, (await make()).body];
-      expect((await end(ended.id)).body).toMatchObject({ state: "ended", ended_by: "operator" });
+      expect((await end(ended.id)).body).toMatchObject({ state: "revoked", ended_by: "operator" });
       const again = (await end(ended.id)).body;
       expect(await place(ended.token)).toBe(401);
       expect((await act<object>("DELETE", `/clients/${client}`)).body).toEqual({ name: client });
@@ -96,7 +96,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
       // Another client of the name has no token of the former one.
       expect((await put()).body.is_new).toBe(true);
       const states = Object.fromEntries((await listed()).map(({ id, state }) => [id, state]));
-      expect(states).toEqual({ [ended.id]: "ended", [other.id]: "client_removed" });
+      expect(states).toEqual({ [ended.id]: "revoked", [other.id]: "client_removed" });
       expect((await listed()).find(({ id }) => id === ended.id)?.ended_at).toBe(again.ended_at);
       expect(await api.queued(0)).toEqual([]);
     });
@@ -125,7 +125,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
       const own = body.entries.filter(
         ({ target }) => target.includes(client) || target.includes(id),
       );
-      const actions = ["end_token", "make_token", "put_client", "remove_client"];
+      const actions = ["make_token", "put_client", "remove_client", "revoke_token"];
       expect(own.map(({ action }) => action).toSorted()).toEqual(actions);
       expect(JSON.stringify(body)).not.toContain(token);
     });

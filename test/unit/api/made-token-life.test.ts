@@ -70,7 +70,7 @@ function createLife() {
     async end(n: number) {
       const token = pick(n);
       if (token === undefined) return;
-      const { status } = await ask("POST", `/tokens/${token.id}/end`, {});
+      const { status } = await ask("POST", `/tokens/${token.id}/revoke`, {});
       if (status === 200) token.endedAt = Math.min(token.endedAt, bench.now());
       else expect([status, isRestored]).toEqual([409, true]);
     },

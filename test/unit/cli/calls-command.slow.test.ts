@@ -289,9 +289,9 @@ describe("npm run calls", () => {
 
   it("says why the former HASH_KEY cannot be ended", async () => {
     const bench = createBench();
-    const refused = await bench.calls("dnc end-former-key");
+    const refused = await bench.calls("dnc retire-former-key");
     expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/^409 .*one key/)]);
-    expect((await bench.calls("dnc end-former-key +12025550123")).code).toBe(2);
+    expect((await bench.calls("dnc retire-former-key +12025550123")).code).toBe(2);
   });
 
   it("says what a restored ledger needs, at each step", async () => {

@@ -91,7 +91,7 @@ describe("npm run events", () => {
     const bench = createBench({ environment: rotated, documents });
     const told = async () => (await bench.events("list")).err;
     expect((await createBench().events("list")).err).toBe("");
-    expect(await told()).toMatch(/No receiver needs.*secrets -- end EVENTS_KEY/);
+    expect(await told()).toMatch(/No receiver needs.*secrets -- retire EVENTS_KEY/);
     const body = { url: "https://hooks.example.com/" };
     await app.request("/v1/receivers/main", jsonRequest(tokens.crmEvents, "PUT", body));
     expect(await told()).toMatch(/need the former EVENTS_KEY: main of client crm\. /);

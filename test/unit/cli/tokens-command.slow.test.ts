@@ -11,7 +11,7 @@ function createBench() {
 }
 
 describe("npm run calls -- clients and tokens", () => {
-  it("makes a client and its tokens, shows a token once, and ends it", async () => {
+  it("makes a client and its tokens, shows a token once, and revokes it", async () => {
     const { app, command, json } = createBench();
     const put = "clients put shop --agents agent_sales,agent_support --calls-per-day 5 --waiting 9";
     expect(await command(put)).toMatchObject({ code: 0, out: "The client shop is made." });
@@ -30,10 +30,10 @@ describe("npm run calls -- clients and tokens", () => {
     expect(listed.join("\n")).not.toContain("oc1_");
     expect((await command("tokens --client crm")).out).toBe("None.");
 
-    const end = await command(`tokens end ${made.id}`);
+    const end = await command(`tokens revoke ${made.id}`);
     expect(end).toMatchObject({ code: 2, err: expect.stringContaining("--yes") });
-    expect((await command(`tokens end ${made.id} --yes`)).code).toBe(0);
-    expect((await command("tokens list --csv")).out).toContain(`${made.id},shop,ended`);
+    expect((await command(`tokens revoke ${made.id} --yes`)).code).toBe(0);
+    expect((await command("tokens list --csv")).out).toContain(`${made.id},shop,revoked`);
   });
 
   it("lists clients, changes one and removes it", async () => {
@@ -54,7 +54,7 @@ describe("npm run calls -- clients and tokens", () => {
     ["clients put", "needs a name"],
     ["clients put shop crm", "does not take the word crm"],
     ["tokens make", "needs --client"],
-    ["tokens end", "needs a token's id"],
+    ["tokens revoke", "needs a token's id"],
     ["clients put shop --calls-per-day none", "must be a number"],
   ])("refuses %s", async (words, problem) => {
     const { code, err } = await createBench().command(words);

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { requireOperatorApi } from "#infra/cli/deploy/aws-deployment.ts";
 import { describeDeployment } from "#infra/cli/deploy/aws-deploy.ts";
 import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
-import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
+import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { DeployError } from "#infra/cli/deploy/tools.ts";
 import plan from "#infra/dial-plan.json" with { type: "json" };
 import { isEventsKey } from "#shared/settings/events-keys.ts";
@@ -110,7 +110,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     const { client } = deployment().account.secrets;
     const store = createAwsSecretStore(ada.tools, "settings", client);
     await rotateEventsKey(ada.tools, store);
-    await endEventsKey(ada.tools, store);
+    await retireEventsKey(ada.tools, store);
     const after = settingsValues();
     expect(Object.keys(after).filter(isEventsKey)).toEqual(["EVENTS_KEY_2"]);
     await ada.deploy();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AwsSecretStore, createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
 import { createEntry, installToken, revokeToken } from "#infra/cli/deploy/secret-commands.ts";
-import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
+import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
 import { secretTags } from "#infra/aws/secret-tags.ts";
@@ -110,7 +110,7 @@ describe("the secrets of a deployment on AWS", () => {
     expect(said.split(next)).toHaveLength(2); // the one line that shows it
     expect(said).toContain("It belongs in a safe");
     expect(said).not.toContain(hashKey);
-    await expect(rotate()).rejects.toThrow(/End it first/);
+    await expect(rotate()).rejects.toThrow(/Retire it first/);
   });
 
   it("rotate HASH_KEY into nothing that somebody else has set meanwhile", async () => {
@@ -128,23 +128,23 @@ describe("the secrets of a deployment on AWS", () => {
     expect(aws.current("arn:settings")["HASH_KEY"]).toBe("ef".repeat(32));
   });
 
-  it("rotate EVENTS_KEY beside the current one, which is read by nobody, and end it", async () => {
+  it("rotate EVENTS_KEY beside the current one, which is read by nobody, and retire it", async () => {
     createStack();
     const tools = { environment: {}, print: (line: string) => void printed.push(line) };
     const held = () =>
       Object.entries(aws.current("arn:settings")).filter(([name]) => isEventsKey(name));
     await expect(rotateEventsKey(tools, store)).rejects.toThrow(/deploy command sets it/);
     await store.set({ EVENTS_KEY: hashKey });
-    await expect(endEventsKey(tools, store)).rejects.toThrow(/no former key/);
+    await expect(retireEventsKey(tools, store)).rejects.toThrow(/no former key/);
     const ends = await Promise.allSettled([
       rotateEventsKey(tools, store),
       rotateEventsKey(tools, store),
     ]);
     expect(ends.map(({ status }) => status)).toContain("fulfilled");
     expect(held().map(([name]) => name)).toEqual(["EVENTS_KEY", "EVENTS_KEY_2"]);
-    await expect(rotateEventsKey(tools, store)).rejects.toThrow(/End it first/);
+    await expect(rotateEventsKey(tools, store)).rejects.toThrow(/Retire it first/);
     const [, current] = held();
-    await endEventsKey(tools, store);
+    await retireEventsKey(tools, store);
     expect(held()).toEqual([current]);
     expect(aws.current("arn:settings")).toMatchObject({ HASH_KEY: hashKey, API_TOKENS: [] });
     expect(printed.join("\n")).not.toMatch(/[0-9a-f]{64}/);

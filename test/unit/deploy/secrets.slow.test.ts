@@ -14,7 +14,7 @@ import {
   revokeToken,
   setSecret,
 } from "#infra/cli/deploy/secret-commands.ts";
-import { endEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
+import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
 import type { SecretStore } from "#infra/cli/deploy/secret-names.ts";
 import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
@@ -175,7 +175,7 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => 
 
   it.each<[string, string, string[], Record<string, string>, RegExp]>([
     ["a key that is none", "short", [], {}, /32 bytes/],
-    ["two keys", `${"1".repeat(64)} ${key}`, [], {}, /End it first/],
+    ["two keys", `${"1".repeat(64)} ${key}`, [], {}, /Retire it first/],
     ["another key than the list's", "1".repeat(64), [nameOfKey(key)], {}, /not the only key/],
     ["one of two keys of the list", key, [nameOfKey(key), "ab12cd34"], {}, /not the only key/],
     ["an output that is kept", key, [], { CI: "true" }, /is kept/],
@@ -222,9 +222,9 @@ describe("npm run secrets -- rotate EVENTS_KEY, on Cloudflare", byWrangler, () =
     return { ada, store: storeOn(ada.tools) };
   };
 
-  it("sets a new key beside the current one for both Workers, and ends the former, showing none", async () => {
+  it("sets a new key beside the current one for both Workers, and retires the former, showing none", async () => {
     const { ada, store } = created();
-    await expect(endEventsKey(ada.tools, store)).rejects.toThrow(/no former key/);
+    await expect(retireEventsKey(ada.tools, store)).rejects.toThrow(/no former key/);
     await rotateEventsKey(ada.tools, store);
     const both = heldBy("dialer");
     expect(both).toEqual([
@@ -232,8 +232,8 @@ describe("npm run secrets -- rotate EVENTS_KEY, on Cloudflare", byWrangler, () =
       ["EVENTS_KEY_2", expect.stringMatching(/^[0-9a-f]{64}$/)],
     ]);
     expect(heldBy("api")).toEqual(both);
-    await expect(rotateEventsKey(ada.tools, store)).rejects.toThrow(/End it first/);
-    await endEventsKey(ada.tools, store);
+    await expect(rotateEventsKey(ada.tools, store)).rejects.toThrow(/Retire it first/);
+    await retireEventsKey(ada.tools, store);
     expect([heldBy("dialer"), heldBy("api")]).toEqual([both.slice(1), both.slice(1)]);
     await rotateEventsKey(ada.tools, store);
     expect(heldBy("api").map(([one]) => one)).toEqual(["EVENTS_KEY_2", "EVENTS_KEY_3"]);
@@ -243,12 +243,12 @@ describe("npm run secrets -- rotate EVENTS_KEY, on Cloudflare", byWrangler, () =
   it("is completed after it was cut off between the two Workers", async () => {
     const { ada, store } = created();
     secretsOf("dialer")?.set("EVENTS_KEY_2", "1".repeat(64));
-    await expect(endEventsKey(ada.tools, store)).rejects.toThrow(/cut off.*rotate EVENTS_KEY/s);
+    await expect(retireEventsKey(ada.tools, store)).rejects.toThrow(/cut off.*rotate EVENTS_KEY/s);
     await rotateEventsKey(ada.tools, store);
     expect(heldBy("api")).toHaveLength(2);
     expect(heldBy("api")).toEqual(heldBy("dialer"));
     secretsOf("dialer")?.delete("EVENTS_KEY");
-    await endEventsKey(ada.tools, store);
+    await retireEventsKey(ada.tools, store);
     expect(heldBy("api").map(([one]) => one)).toEqual(["EVENTS_KEY_2"]);
     expect(heldBy("api")).toEqual(heldBy("dialer"));
   });

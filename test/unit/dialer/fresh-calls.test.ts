@@ -147,7 +147,7 @@ describe("a fresh call", () => {
   });
 
   it.each([
-    ["no limit of its own", {}, 5],
+    ["no separate limit", {}, 5],
     ["a smaller limit of its own", { concurrency: 2 }, 2],
     ["a larger limit of its own", { concurrency: 25 }, 5],
   ])("is one of as many as may be under way at once: %s", async (_, webhook, most) => {

@@ -26,7 +26,7 @@ const namedKeys = async ({ bench }: RotationBench) =>
   (await documentOf(bench, doNotCallListKey.kind, doNotCallListKey.key))?.value.keys;
 const add = (rotation: RotationBench, holder: Holder, numbers = [number]) =>
   rotation.ask(holder, "/do-not-call", { add: numbers });
-const end = (rotation: RotationBench) => rotation.ask("during", "/hash-key/end-former", {});
+const end = (rotation: RotationBench) => rotation.ask("during", "/hash-key/retire-former", {});
 
 /** Rotates HASH_KEY: the current key has been known for long enough that entries move. */
 async function rotate(rotation: RotationBench): Promise<void> {
@@ -231,7 +231,7 @@ describe("ending the former HASH_KEY", () => {
   it("is refused without one, before the current one is noted, and until no row needs it", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before");
-    const one = await rotation.ask("after", "/hash-key/end-former", {});
+    const one = await rotation.ask("after", "/hash-key/retire-former", {});
     expect([one.status, one.body["detail"]]).toEqual([409, expect.stringMatching(/one key/)]);
     expect((await end(rotation)).body["detail"]).toMatch(/not noted/);
     await rotation.sweep("during");
@@ -243,7 +243,7 @@ describe("ending the former HASH_KEY", () => {
     rotation.bench.advance(60 * dayMs);
     expect((await end(rotation)).status).toBe(409);
     rotation.bench.advance(dayMs);
-    expect(await end(rotation)).toMatchObject({ status: 200, body: { ended: true } });
+    expect(await end(rotation)).toMatchObject({ status: 200, body: { retired: true } });
     expect(await namedKeys(rotation)).toEqual([nameOfKey(currentKey)]);
     expect((await rotation.dial("after", number))?.reason).toBe("do_not_call");
     expect((await rotation.dial("after", numberOf(1)))?.state).toBe("PLACED");
@@ -259,7 +259,7 @@ describe("ending the former HASH_KEY", () => {
     );
     rotation.bench.advance(61 * dayMs);
     expect((await end(rotation)).body["detail"]).toContain(`The token ${String(body["id"])} of`);
-    await rotation.ask("during", `/tokens/${String(body["id"])}/end`, {});
+    await rotation.ask("during", `/tokens/${String(body["id"])}/revoke`, {});
     expect((await end(rotation)).status).toBe(200);
   });
 

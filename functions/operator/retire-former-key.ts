@@ -10,15 +10,16 @@ import { answerProblem } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { declareRoute } from "../api/http/route.ts";
 
-/** Ends the former HASH_KEY in the do-not-call list, once nothing depends on it. */
-const endFormerKey = declareRoute({
-  operationId: "endFormerKey",
-  summary: "End the former HASH_KEY, once no entry of the do-not-call list and no token needs it",
+/** Retires the former HASH_KEY in the do-not-call list, once nothing depends on it. */
+const retireFormerKey = declareRoute({
+  operationId: "retireFormerKey",
+  summary:
+    "Retire the former HASH_KEY, once no entry of the do-not-call list and no token needs it",
   method: "post",
   role: "configure",
-  path: "/hash-key/end-former",
+  path: "/hash-key/retire-former",
   body: z.strictObject({}),
-  answer: z.strictObject({ ended: z.literal(true) }),
+  answer: z.strictObject({ retired: z.literal(true) }),
   problems: [409],
   async handle({ c, deps }) {
     const [, name] = deps.numbers.keyNames;
@@ -28,14 +29,14 @@ const endFormerKey = declareRoute({
     const detail =
       (await findTimeLeft(deps)) ?? (await findEntry(name, deps)) ?? (await findToken(name, deps));
     if (detail !== undefined) return answerProblem(c, 409, { detail });
-    await recordAction(c, { action: "end_former_key", target: "do-not-call list" }, deps);
+    await recordAction(c, { action: "retire_former_key", target: "do-not-call list" }, deps);
     // Nobody can put an entry under it now: rows that are hashed under it are gone.
     await changeList((list) => ({ ...list, keys: list.keys.filter((one) => one !== name) }), deps);
-    return { ended: true as const };
+    return { retired: true as const };
   },
 });
 
-export const formerKeyRoutes = [endFormerKey];
+export const formerKeyRoutes = [retireFormerKey];
 
 /** Returns that rows or caps may still be hashed under the former key; undefined if none is. */
 async function findTimeLeft({ documents, numbers, clock, retentionMs }: RouteDeps) {
