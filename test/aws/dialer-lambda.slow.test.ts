@@ -26,7 +26,7 @@ const template = useStacks().templateOf({});
 const ofApi = judgeOf(template, "api");
 const ofDialer = judgeOf(template, "dialer");
 const ofDispatcher = judgeOf(template, "dispatcher");
-const { before, rights } = useRights(ofDialer);
+const { before: startBefore, rights } = useRights(ofDialer);
 let engines: AwsEngines;
 let receiver: Awaited<ReturnType<typeof startReceiver>>;
 let queueUrl: string;
@@ -48,7 +48,7 @@ beforeAll(async () => {
     callingHours: { default: "always" },
     destinations: { allow: ["*"] },
   };
-  const { endpoint, dynamoEndpoint } = await before(engines);
+  const { endpoint, dynamoEndpoint } = await startBefore(engines);
   Object.assign(process.env, apiEnvironment, {
     ...engines.variables,
     AWS_ENDPOINT_URL_SQS: endpoint,

@@ -104,8 +104,8 @@ async function startBefore(endpoint: string, isRefused: (needed: NeededRight) =>
       const body = await bytesOf(request);
       const isDynamo = String(headers["x-amz-target"]).startsWith("DynamoDB");
       if (neededFor(request, body).some(isRefused)) {
-        const __type = isDynamo ? "AccessDeniedException" : "AccessDenied";
-        response.writeHead(isDynamo ? 400 : 403).end(JSON.stringify({ __type }));
+        const code = isDynamo ? "AccessDeniedException" : "AccessDenied";
+        response.writeHead(isDynamo ? 400 : 403).end(`{"__type":"${code}"}`);
         return;
       }
       const passed = Object.entries(headers).filter(

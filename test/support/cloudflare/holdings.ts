@@ -81,9 +81,12 @@ function copyOfDatabase(content: DatabaseSync): DatabaseSync {
   for (const { type, name, sql } of made) {
     copy.exec(String(sql));
     if (type !== "table") continue;
-    for (const row of content.prepare(`SELECT * FROM "${name}"`).all()) {
+    const table = String(name);
+    for (const row of content.prepare(`SELECT * FROM "${table}"`).all()) {
       const values = Object.values(row);
-      copy.prepare(`INSERT INTO "${name}" VALUES (${values.map(() => "?").join()})`).run(...values);
+      copy
+        .prepare(`INSERT INTO "${table}" VALUES (${values.map(() => "?").join()})`)
+        .run(...values);
     }
   }
   return copy;

@@ -20,7 +20,13 @@ const plan = {
  */
 function createTelnyx(now: () => number) {
   const calls = createCalls(now);
-  const settings = { hasAgent: true, hasLine: true, ringSeconds: 2, talkSeconds: 5, callBackSeconds: 120 };
+  const settings = {
+    hasAgent: true,
+    hasLine: true,
+    ringSeconds: 2,
+    talkSeconds: 5,
+    callBackSeconds: 120,
+  };
   const { endpoints } = telnyx.create({ calls, secrets: telnyx.secrets, now, settings });
   const sent: string[] = [];
   const send: typeof fetch = async (input, init = {}) => {
