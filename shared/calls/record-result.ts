@@ -12,7 +12,8 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
 
 /**
  * Applies a provider's report of a placed call. The first reported end stays, except `unknown`, which is set when
- * polling ends and may be replaced. A different later end is noted in the history.
+ * polling ends and may be replaced. A different later end is noted in the history; but that a machine answered may be found
+ * out by an analysis after the end, and contradicts nothing.
  *
  * @param known.result undefined if there is no record yet
  * @param known.pollAt next time to poll, as long as the call has not ended
@@ -24,7 +25,9 @@ export function recordResult(
 ): CallRow | undefined {
   if (row.state !== "PLACED") return undefined;
   if (hasEnded(row.result)) {
-    if (!hasEnded(result) || result?.status === row.result?.status) return undefined;
+    const { status = "" } = result ?? {};
+    if (!hasEnded(result) || status === row.result?.status) return undefined;
+    if (row.result?.status === "completed" && status === "voicemail") return undefined;
     if (row.history.some(({ reason }) => reason === contradicted)) return undefined;
     const entry = { at, state: row.state, reason: contradicted };
     return { ...row, history: [...row.history, entry], version };

@@ -158,7 +158,7 @@ export interface DialingProvider<Own> {
    */
   lookUp?(sought: SoughtCall, route: Own): Promise<FoundCall | undefined>;
   /**
-   * Reads the record of one placed call, with one or two requests. Undefined if the provider has none yet. Absent if
+   * Reads the record of one placed call, with a few requests. Undefined if the provider has none yet. Absent if
    * its records do not contain results.
    *
    * @throws if the provider could not be asked

@@ -188,15 +188,19 @@ const callSchema = () =>
   });
 type UltravoxCall = z.infer<ReturnType<typeof callSchema>>;
 
-/** Maximum messages of a call that are read for a wish. */
-const messagesMax = 500;
+/** Messages of a page, and maximum pages of a call that are read for a wish. */
+const pageMessages = 100;
+const pagesMax = 5;
 
 /**
  * Messages of a call (https://docs.ultravox.ai/api-reference/calls/calls-messages-list): the text of a call of a tool has its
  * arguments as JSON. Ultravox has no analysis, so that the agent tells a wish by any tool that has a parameter of its name.
  */
 const messagesSchema = () =>
-  z.object({ results: z.array(z.object({ role: optionalText(), text: optionalText() })) });
+  z.object({
+    results: z.array(z.object({ role: optionalText(), text: optionalText() })),
+    next: z.nullish(z.url()),
+  });
 
 /**
  * Returns the arguments of the tools that the agent has called, as far as they may have a wish, after an empty analysis: without
@@ -207,10 +211,19 @@ async function readToolCalls(
   { url, headers }: { url: string; headers: Record<string, string> },
   send: Send,
 ): Promise<unknown[]> {
-  const path = `/calls/${encodeURIComponent(providerCallId)}/messages?pageSize=${messagesMax}`;
-  const answer = await ask(send, url + path, { headers });
-  const { results = [] } = z.built(messagesSchema).safeParse(answer).data ?? {};
-  return [{}, ...results.flatMap(argumentsOf)];
+  const path = `/calls/${encodeURIComponent(providerCallId)}/messages`;
+  const found: unknown[] = [{}];
+  let cursor: string | null | undefined = "";
+  for (let pages = 0; pages < pagesMax && cursor != null; pages++) {
+    // By default only the messages of a call's last stage come.
+    const query = new URLSearchParams({ mode: "in_call", pageSize: String(pageMessages) });
+    if (cursor !== "") query.set("cursor", cursor);
+    const answer = await ask(send, `${url}${path}?${query.toString()}`, { headers });
+    const { results = [], next } = z.built(messagesSchema).safeParse(answer).data ?? {};
+    found.push(...results.flatMap(argumentsOf));
+    cursor = next && new URL(next).searchParams.get("cursor");
+  }
+  return found;
 }
 
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];

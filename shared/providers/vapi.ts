@@ -185,6 +185,7 @@ const callSchema = () =>
     subscriptionLimits: z.optional(z.unknown()),
     analysis: z.optional(z.unknown()),
     artifact: z.optional(z.unknown()),
+    artifactPlan: z.optional(z.unknown()),
   });
 type VapiCall = z.infer<ReturnType<typeof callSchema>>;
 
@@ -239,14 +240,18 @@ const record: RecordType<VapiCall> = {
   resultOf: resultOfCall,
   /**
    * A plan's structured data, and structured outputs: one that is an object with the field, or a text of that name
-   * (https://docs.vapi.ai/assistants/call-analysis, https://docs.vapi.ai/assistants/structured-outputs-quickstart).
+   * (https://docs.vapi.ai/assistants/call-analysis, https://docs.vapi.ai/assistants/structured-outputs-quickstart). Either may
+   * come first: until all outputs of the plan have come (https://docs.vapi.ai/changelog/2025/8/9), only a wish counts.
    */
-  analysesOf({ analysis, artifact }) {
+  analysesOf({ analysis, artifact, artifactPlan }) {
     const outputs: unknown[] = Object.values(Object(fieldIn(artifact, "structuredOutputs")));
     const results = outputs.map((output) => {
       const result = fieldIn(output, "result");
       return fieldIn(output, "name") === wishField ? { [wishField]: result } : result;
     });
-    return [fieldIn(analysis, "structuredData"), ...results];
+    const found = [fieldIn(analysis, "structuredData"), ...results];
+    const ids = fieldIn(artifactPlan, "structuredOutputIds");
+    const isPending = Array.isArray(ids) && ids.length > outputs.length;
+    return isPending ? found.filter((one) => fieldIn(one, wishField)) : found;
   },
 };

@@ -18,7 +18,7 @@ import {
   sendEach,
   webhook,
 } from "#test/support/dialer-calls.ts";
-import { busy, completed, minuteMs, pollAfter } from "#test/support/results-bench.ts";
+import { busy, completed, live, minuteMs, pollAfter } from "#test/support/results-bench.ts";
 
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -96,6 +96,21 @@ describe("a callee who asked to be called back", () => {
       { call_back: { at: null, call_id: null, by: "nobody", reason: "opted_out" } },
     ]);
     expect(await rowIfAny(bench, next)).toBeUndefined();
+  });
+
+  it("is heard with the first status that ends the call, and neither before nor after it", async () => {
+    const during = await dial();
+    await during.report({ result: live, wished: inMs(during.bench, hourMs) });
+    expect(await rowOf(during.bench, during.call)).not.toHaveProperty("callBack");
+    await during.report({ wished: inMs(during.bench, 2 * hourMs) });
+    expect(await rowOf(during.bench, during.next)).toMatchObject({ reason: "call_back" });
+    const after = await dial();
+    await after.report({});
+    await after.report({ wished: inMs(after.bench, hourMs) });
+    expect(told(after.bench, "call.call_back")).toMatchObject([
+      { call_back: { by: "nobody", reason: "too_late" } },
+    ]);
+    expect(await rowIfAny(after.bench, after.next)).toBeUndefined();
   });
 
   it("is not promised what is not made, where the call's end stays unknown", async () => {
@@ -339,6 +354,22 @@ describe("a wish in a provider's analysis", () => {
     expect(await rowOf(bench, next)).toMatchObject({ dueAt: row.callBack?.at });
     await bench.simulate(3 * 3600, { sweepSeconds: 600 });
     expect(bench.dialed).toHaveLength(2);
+  });
+
+  it("is heard though it comes with the finding that a machine answered", async () => {
+    const { bench, call, next } = await dial({}, vapi);
+    bench.record = async () => pending;
+    await pollAfter(bench, 2);
+    const wished = inMs(bench, dayMs);
+    bench.record = async () => ({ ...analyzed(wished), status: "voicemail", human: false });
+    await pollAfter(bench, 2);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({
+      result: { status: "completed" },
+      callBack: { at: Date.parse(wished) },
+    });
+    expect(await rowOf(bench, next)).toMatchObject({ state: "WAITING", reason: "call_back" });
+    expect(bench.eventsOf("result.contradicted")).toEqual([]);
   });
 
   it("of a contradicted end promises nothing more", async () => {

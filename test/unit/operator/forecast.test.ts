@@ -5,7 +5,7 @@ import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
 import { callsOf, createForecastBench, forecastNumber } from "#test/support/forecast-bench.ts";
-import { neverCall, pause, putDocument } from "#test/support/dialer-calls.ts";
+import { aCallNow, neverCall, pause, putDocument, putIn } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -32,6 +32,22 @@ describe("POST /operator/forecast", () => {
     const bench = createForecastBench({ agents: { agent_sales }, results: {} });
     expect(await bench.forecast(callsOf(2))).toMatchObject({ later_tries: 4 });
     expect(await createForecastBench({}).forecast(callsOf(2))).not.toHaveProperty("later_tries");
+  });
+
+  it("has a promised call-back at its time", async () => {
+    const bench = createForecastBench(onePerSecond);
+    const { dialer } = bench;
+    const promisedAt = dialer.now() + 10_000;
+    const tries = { number: 2, budget: 2, until: promisedAt + 7_200_000, dialedAt: [], promisedAt };
+    const call = aCallNow(dialer, {}, { tries, ancestors: ["call_before"] });
+    await putIn(dialer, "WAITING", call, { reason: "call_back", dueAt: promisedAt });
+    const { items = [], accounts } = await bench.forecast(callsOf(2));
+    expect(items.map(({ at }) => at)).toEqual([
+      "2026-06-01T10:00:00.000Z",
+      "2026-06-01T10:00:01.000Z",
+    ]);
+    const last_at = "2026-06-01T10:00:10.000Z";
+    expect(accounts).toMatchObject([{ account, waiting: { calls: 1, last_at } }]);
   });
 
   it("refuses the calls that a batch is refused for, with its pointers", async () => {

@@ -72,6 +72,11 @@ add(
     }),
   ],
   [none, ofVapi({ analysis: { structuredData: { call_back_at: null } } })],
+  ...[true, false].map((isWished): [object, object] => {
+    const structuredData = isWished ? { call_back_at: wished } : {};
+    const artifactPlan = { structuredOutputIds: ["u1"] };
+    return [isWished ? asks : pending, ofVapi({ analysis: { structuredData }, artifactPlan })];
+  }),
   [pending, ofVapi({ analysis: { summary: "a call" } })],
   [pending, ofVapi({ analysis: 7, artifact: [] })],
 );
@@ -136,6 +141,12 @@ add(
         toolCall(`{"call_back_at":"${wished}"}`),
       ],
     },
+  ],
+  [
+    asks,
+    ultravoxCall,
+    { results: [], next: "https://api.ultravox.ai/api/calls/p-1/messages?cursor=2" },
+    { results: [toolCall(`{"call_back_at":"${wished}"}`)], next: null },
   ],
   [none, ultravoxCall, { results: [toolCall('{"call_back_at'), toolCall("{}")] }],
   [none, ultravoxCall, { detail: "no list" }],
