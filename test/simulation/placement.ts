@@ -31,7 +31,7 @@ export interface Life {
   /** Time at which it is answered, and whether its record tells that once it has ended. */
   answeredAt: number | null;
   isAnswerKept: boolean;
-  /** What the callee said of being called back. Absent: nothing. */
+  /** The callee's wish to be called back. Absent: there is none. */
   wish?: Wish;
 }
 
