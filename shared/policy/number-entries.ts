@@ -51,7 +51,7 @@ export function isOnDoNotCallList(
   keyNames: readonly string[],
 ): boolean {
   if (isOfOtherKey(documents, keyNames)) {
-    throw new OtherKeyError("the do-not-call list may have entries under a key that is not held");
+    throw new OtherKeyError("the do-not-call list was made under another HASH_KEY");
   }
   const isListed = (key: string) => documents.get("do-not-call", key) !== undefined;
   return hashes.some(

@@ -36,7 +36,7 @@ export function createTokenMaker(keys: RotatedKeys) {
       const id = randomBase62(characters.id);
       const text = `${madePrefix}${id}_${randomBase62(characters.secret)}`;
       const [current] = macs;
-      if (current === undefined) throw new Error("there is no key of tokens");
+      if (current === undefined) throw new Error("there is no HASH_KEY");
       const token = `${text}_${current.macOf(text).slice(0, characters.mac)}`;
       return { id, token, sha256: hash("sha256", token, "hex"), keyName: current.keyName };
     },
