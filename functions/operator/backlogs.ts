@@ -147,7 +147,7 @@ async function waitingIn(
   for (let start = 0; start < backlogs.length; start += headsAtOnce) {
     const some = backlogs.slice(start, start + headsAtOnce);
     const asked = some.map(({ key }) => ({ key }));
-    const heads = await ledger.due({ backlogs: asked, until: endOfTime, each: 1 });
+    const heads = await ledger.due({ lanes: asked, until: endOfTime, each: 1 });
     for (const [index, document] of some.entries()) {
       if (!isReadable(document)) continue; // the dispatcher raises an alarm
       const head = heads[index]?.[0];
@@ -175,7 +175,7 @@ async function countsOf(
   for (let start = 0; start < page.length; start += countedAtOnce) {
     const some = page.slice(start, start + countedAtOnce);
     const backlogs = some.map(({ document }) => ({ key: document.key }));
-    const positions = await ledger.due({ backlogs, until: endOfTime, each: waitingMax });
+    const positions = await ledger.due({ lanes: backlogs, until: endOfTime, each: waitingMax });
     for (const [index, one] of some.entries()) {
       const calls = positions[index]?.length ?? 0;
       counts.set(one, { calls, isWhole: calls < waitingMax, holders: null });

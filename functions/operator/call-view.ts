@@ -116,7 +116,7 @@ export function toCallView(row: CallRow): CallView {
     ...row.labels,
     ...toSplitView(row),
     // The due time of a placed call is that of its next poll, which is not shown.
-    due_at: toIsoTime(states[row.state].index === "results" ? null : row.dueAt),
+    due_at: toIsoTime(states[row.state].lane === "results" ? null : row.dueAt),
     accepted_at: toIsoTime(row.acceptedAt),
     updated_at: toIsoTime(row.updatedAt),
     provider_call_id: row.providerCallId,

@@ -165,7 +165,11 @@ async function cancelAgent(
       }
       pages += 1;
       const backlogs = [{ key, after }];
-      const [positions = []] = await ledger.due({ backlogs, until: endOfTime, each: pageRows });
+      const [positions = []] = await ledger.due({
+        lanes: backlogs,
+        until: endOfTime,
+        each: pageRows,
+      });
       if (positions.length === 0) break;
       const { rows } = await ledger.read(positions.map(({ id }) => id));
       cancelled += await cancelRows(c, { given, rows }, deps);

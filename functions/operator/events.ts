@@ -153,10 +153,10 @@ export async function viewsOf(
     receivers.map(({ name }) => ({ key: keyOf(name) }));
   const [breakers, due, exhausted] = await Promise.all([
     documents.read(keys),
-    ledger.due({ of: "events", backlogs: lists(pendingOf), until: clock.now(), each: 1 }),
+    ledger.due({ of: "events", lanes: lists(pendingOf), until: clock.now(), each: 1 }),
     ledger.due({
       of: "events",
-      backlogs: lists(exhaustedOf),
+      lanes: lists(exhaustedOf),
       until: endOfTime,
       each: exhaustedMax,
     }),
@@ -199,7 +199,7 @@ async function listExhausted(
   const backlogs = [{ key: exhaustedOf(receiver.name), after: cursor?.after }];
   const [positions = []] = await ledger.due({
     of: "events",
-    backlogs,
+    lanes: backlogs,
     until: endOfTime,
     each: most,
   });

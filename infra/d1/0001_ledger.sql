@@ -18,7 +18,7 @@ CREATE TABLE calls (
   campaign TEXT,
   agent_id TEXT,
   state TEXT NOT NULL,
-  backlog TEXT,
+  lane TEXT,
   due_at INTEGER,
   deliver_to TEXT,
   deliver_at INTEGER,
@@ -30,9 +30,9 @@ CREATE TABLE calls (
   context BLOB
 ) WITHOUT ROWID;
 
--- Rows that wait or are watched, each backlog in the order in which it is called up. A call leaves the index once it
+-- Rows that wait or are watched, each lane in the order in which it is called up. A call leaves the index once it
 -- is settled.
-CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL;
+CREATE INDEX calls_due ON calls (lane, due_at, id) WHERE lane IS NOT NULL;
 
 -- Rows with events that are to be told, or whose tries are used up. Where nobody is told there is no entry.
 CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL;

@@ -82,10 +82,10 @@ export function createDynamoLedger(
       // Only `ttl` ends a row.
       return writeVersioned(items, writes, { now, mayExpire: false });
     },
-    due({ of = "calls", backlogs, until, each }) {
+    due({ of = "calls", lanes, until, each }) {
       const index = dueIndexes[of];
       const { rangeKey } = dynamoTable.indexes[index];
-      return allEnded(backlogs, async ({ key, after }): Promise<DuePosition[]> => {
+      return allEnded(lanes, async ({ key, after }): Promise<DuePosition[]> => {
         const range = {
           after: after === undefined ? undefined : dueKeyOf(after),
           before: dueKeyOf({ dueAt: until, id: "~" }),

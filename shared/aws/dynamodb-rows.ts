@@ -1,10 +1,6 @@
 import { createHash } from "node:crypto";
-import {
-  type CallRow,
-  dialingPrefix,
-  parseDialingBacklog,
-  watchBacklog,
-} from "../calls/call-row.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { dialingPrefix, dialingIn, watchLane, parseLane } from "../calls/lane.ts";
 import { pack, unpack } from "../ports/packed.ts";
 import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
@@ -18,7 +14,7 @@ import { weekMs } from "../lib/units.ts";
 const watchShards = 16;
 /** Partitions of the calls under way. Each claim enters one and leaves it. */
 const dialingShards = 4;
-/** Maximum bytes of a backlog's name in a sort key, of which DynamoDB allows 1,024. */
+/** Maximum bytes of a lane's name in a sort key, of which DynamoDB allows 1,024. */
 const dialingNameBytesMax = 900;
 /** Partitions of a list of events. Each event enters one and leaves it; a partition takes a thousand writes a second. */
 const deliverShards = 4;
@@ -38,7 +34,7 @@ export function keyOfCall(id: string): ItemKey {
  * @param endsAt time from which on DynamoDB may delete the item, in milliseconds since the epoch
  */
 export function toItem(row: CallRow, endsAt: number): Item {
-  const { id, version, state, backlog, dueAt, numberHash } = row;
+  const { id, version, state, lane, dueAt, numberHash } = row;
   const { deliverTo, deliverAt, clientReceiverTo, clientReceiverAt } = row;
   const { pk, sk } = keyOfCall(id);
   const rest: Record<string, unknown> = toStoredRow(row);
@@ -61,18 +57,19 @@ export function toItem(row: CallRow, endsAt: number): Item {
     item[name] = text(`${value}#${shardOf(id, requestShards)}`);
   }
   if (attentionStates.includes(state)) item["attention"] = text(`${state}#${shardOf(id, shards)}`);
-  if (backlog !== null && dueAt !== null) {
-    const isDialing = backlog.startsWith(dialingPrefix);
-    const name = isDialing ? shortName(backlog) : backlog;
-    if (name === backlog) delete rest["backlog"];
+  if (lane !== null && dueAt !== null) {
+    const { kind } = parseLane(lane);
+    const isDialing = kind === "dialing";
+    const name = isDialing ? shortName(lane) : lane;
+    if (name === lane) delete rest["lane"];
     delete rest["dueAt"];
     const dueKey = dueKeyOf({ dueAt, id });
     item["due"] = text(
       isDialing
         ? `${dialingPrefix}#${shardOf(id, dialingShards)}`
-        : backlog === watchBacklog
-          ? `${watchBacklog}#${shardOf(id, watchShards)}`
-          : backlog,
+        : kind === "watch"
+          ? `${watchLane}#${shardOf(id, watchShards)}`
+          : lane,
     );
     item["dueKey"] = text(isDialing ? `${dueKey}#${name}` : dueKey);
   }
@@ -101,7 +98,7 @@ export function toRow(item: Item): CallRow | undefined {
   const keys =
     item["due"] === undefined
       ? {}
-      : { backlog: backlogIn(item), dueAt: toPosition(item, "dueKey").dueAt };
+      : { lane: laneIn(item), dueAt: toPosition(item, "dueKey").dueAt };
   const tell = item["deliver"]?.S;
   const list =
     tell === undefined
@@ -125,23 +122,23 @@ export function toRow(item: Item): CallRow | undefined {
   });
 }
 
-/** Returns the backlog in the keys of an item of the index `due`. */
-function backlogIn(item: Item): string {
+/** Returns the lane in the keys of an item of the index `due`. */
+function laneIn(item: Item): string {
   const due = textIn(item, "due");
   if (due.startsWith(`${dialingPrefix}#`)) return nameIn(textIn(item, "dueKey"));
-  return due.startsWith(`${watchBacklog}#`) ? watchBacklog : due;
+  return due.startsWith(`${watchLane}#`) ? watchLane : due;
 }
 
-/** Returns the backlog's name behind the time and the id of a sort key. Only it may contain the separator. */
+/** Returns the lane's name behind the time and the id of a sort key. Only it may contain the separator. */
 function nameIn(dueKey: string): string {
   return dueKey.split("#").slice(2).join("#");
 }
 
-/** Returns the name of a backlog of calls under way, without a client and an agent too long for a sort key. */
-function shortName(backlog: string): string {
-  if (Buffer.byteLength(backlog) <= dialingNameBytesMax) return backlog;
-  const hash = createHash("sha256").update(backlog).digest("hex");
-  const { account } = parseDialingBacklog(backlog);
+/** Returns the name of a lane of calls under way, without a client and an agent too long for a sort key. */
+function shortName(lane: string): string {
+  if (Buffer.byteLength(lane) <= dialingNameBytesMax) return lane;
+  const hash = createHash("sha256").update(lane).digest("hex");
+  const { account } = dialingIn(lane);
   return dialingPrefix + JSON.stringify([account.slice(0, 200), "", hash]);
 }
 
@@ -149,7 +146,7 @@ function shortName(backlog: string): string {
 export function toDialing(entry: Item): DialingCall {
   return {
     ...toPosition(entry, "dueKey"),
-    ...parseDialingBacklog(nameIn(textIn(entry, "dueKey"))),
+    ...dialingIn(nameIn(textIn(entry, "dueKey"))),
   };
 }
 
@@ -159,11 +156,11 @@ export function dialingHashes(): string[] {
 }
 
 /**
- * Returns the hash keys of a backlog in the index `due`. The keys of other backlogs are JSON or begin with
+ * Returns the partition keys of a lane in the index `due`. The keys of other lanes are JSON or begin with
  * `results:` or `analyses:`, so none equals a partition of `watch` or of the calls under way.
  */
-export function dueHashesOf(backlog: string): string[] {
-  return backlog === watchBacklog ? shardsOf(backlog, watchShards) : [backlog];
+export function dueHashesOf(lane: string): string[] {
+  return lane === watchLane ? shardsOf(lane, watchShards) : [lane];
 }
 
 /** Returns the hash keys of a list in the index `events`. */

@@ -17,7 +17,7 @@ export const dynamoTable = {
   rangeKey: "sk",
   ttl: "ttl",
   indexes: {
-    /** Calls that have a due time: `due` is the backlog (`watch` spreads over 16 and calls under way over 4), `dueKey` the due time and the id, and of a call under way the names of its account and backlog. */
+    /** Calls that have a due time: `due` is the lane (`watch` spreads over 16 and calls under way over 4), `dueKey` the due time and the id, and of a call under way the names of its account and backlog. */
     due: { hashKey: "due", rangeKey: "dueKey" },
     /**
      * Calls with pending or exhausted events: `deliver` is the list, `deliverKey` the time and the id. Empty without

@@ -8,51 +8,9 @@ import {
   type Route,
 } from "./call-request.ts";
 import type { CallResult } from "./call-result.ts";
-import { isTestClient, type Mode, requestIdOf } from "./ids.ts";
+import { type Mode, requestIdOf } from "./ids.ts";
 import type { CallState } from "./states.ts";
 import type { CallBack, NextTry, Tries } from "./tries.ts";
-
-/** The backlog of calls whose outcome is unknown, which sweeps go through. */
-export const watchBacklog = "watch";
-
-/** Prefix of the backlogs of calls under way. */
-export const dialingPrefix = "dialing:";
-
-/** The account, client and agent for which a call under way counts. */
-export interface DialingOf {
-  account: string;
-  client: string;
-  agentId: string;
-}
-
-/** Names the backlog in which a call under way is counted. */
-export function dialingBacklogOf({ account, client, agentId }: DialingOf): string {
-  return dialingPrefix + JSON.stringify([account, client, agentId]);
-}
-
-/** Parses a name that `dialingBacklogOf` made. */
-export function parseDialingBacklog(name: string): DialingOf {
-  const [account = "", client = "", agentId = ""]: string[] = JSON.parse(
-    name.slice(dialingPrefix.length),
-  );
-  return { account, client, agentId };
-}
-
-/** Stands for the accounts of all test clients, whose results are polled together: no plan lists them. */
-export const testAccounts = "test:*";
-
-/**
- * Names the backlog of an account's placed calls whose results are polled. `provider` is the account's name in the
- * plan, or one of test calls.
- */
-export function resultsBacklogOf({ account }: { account: string }): string {
-  return `results:${isTestClient(account) ? testAccounts : account}`;
-}
-
-/** Names the backlog of an account's ended calls whose records are read for the provider's analysis. */
-export function analysesBacklogOf(account: { account: string }): string {
-  return resultsBacklogOf(account).replace("results", "analyses");
-}
 
 /** A check's permission to dial a call. */
 export interface PassedCheck {
@@ -89,10 +47,10 @@ export interface CallRow {
   /** Reason for the state: a code of reasons.ts, or the provider's own. */
   reason: string;
   /**
-   * WAITING: the backlog of its client, agent and level. DIALING: that of `dialingBacklogOf`. UNKNOWN: `watch`. PLACED: one of
-   * its account's while its result, then its analysis, is asked for. Others: null.
+   * Name of its lane (lane.ts). WAITING: that of its client, agent and level. DIALING: of its account, client and agent.
+   * UNKNOWN: `watch`. PLACED: one of its account's while its result, then its analysis, is asked for. Others: null.
    */
-  backlog: string | null;
+  lane: string | null;
   /**
    * WAITING: the earliest time at which the call itself may go. DIALING: the time at which the claim lapses
    * into UNKNOWN. UNKNOWN: the next look-up or the review, whichever comes first. PLACED: the next time at which
@@ -252,7 +210,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     version: "",
     state: "WAITING",
     reason: "accepted",
-    backlog: null,
+    lane: null,
     dueAt: null,
     claims: [],
     attempt: 0,

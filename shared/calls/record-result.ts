@@ -1,5 +1,6 @@
 import type { CallResult } from "./call-result.ts";
-import { type CallRow, resultsBacklogOf } from "./call-row.ts";
+import type { CallRow } from "./call-row.ts";
+import { resultsLane } from "./lane.ts";
 import type { Write } from "./transitions.ts";
 
 /** Reason in the history of a call whose provider has reported two different ends. */
@@ -35,9 +36,9 @@ export function recordResult(
   if (row.result?.status === "unknown" && !hasEnded(result)) return undefined;
   const isEnd = result !== undefined && result.status !== "live";
   const next = { ...row, version, result: result ?? row.result };
-  if (isEnd) return { ...next, backlog: null, dueAt: null, updatedAt: at };
+  if (isEnd) return { ...next, lane: null, dueAt: null, updatedAt: at };
   // A row settled under a plan without `results` enters the backlog with its first record.
-  return { ...next, backlog: row.route && resultsBacklogOf(row.route), dueAt: pollAt };
+  return { ...next, lane: row.route && resultsLane(row.route), dueAt: pollAt };
 }
 
 /** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */

@@ -1,3 +1,4 @@
+import type { LaneKind } from "./lane.ts";
 import type { LogLevel } from "../lib/log.ts";
 import type { CallEventType } from "./call-event.ts";
 import { hourMs } from "../lib/units.ts";
@@ -21,8 +22,8 @@ export type CallAction = "cancel" | "resolve" | "redial";
 
 /** Everything that depends on a call's state, except the transitions. */
 export interface StateFacts {
-  /** Kind of backlog that contains rows of the state while they have a due time. Null: they have none. */
-  index: "backlog" | "dialing" | "watch" | "results" | null;
+  /** Kind of lane in which rows of the state stand first, while they have a due time. Null: they have none. */
+  lane: LaneKind | null;
   /** True if the service itself goes on with the call. A call that is left to a person is not open. */
   open: boolean;
   /** Tells if a provider has taken the call. `now`: the request may be under way. */
@@ -54,7 +55,7 @@ export interface StateFacts {
 export const states: Readonly<Record<CallState, StateFacts>> = {
   /** Waits for its due time: calling hours, a pause, a pace, or a retry of a call that certainly did not ring. */
   WAITING: {
-    index: "backlog",
+    lane: "waiting",
     open: true,
     placed: "no",
     attention: false,
@@ -68,7 +69,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Is claimed by one holder, who alone may dial. */
   DIALING: {
-    index: "dialing",
+    lane: "dialing",
     open: true,
     placed: "now",
     attention: false,
@@ -82,7 +83,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** May have been placed. It is looked up at the provider until it is found or must be reviewed. */
   UNKNOWN: {
-    index: "watch",
+    lane: "watch",
     open: true,
     placed: "perhaps",
     attention: true,
@@ -96,7 +97,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Waits for a person's decision. */
   NEEDS_REVIEW: {
-    index: null,
+    lane: null,
     open: false,
     placed: "perhaps",
     attention: true,
@@ -110,7 +111,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Was taken by the provider. It has a due time while its result is polled. */
   PLACED: {
-    index: "results",
+    lane: "results",
     open: false,
     placed: "yes",
     attention: false,
@@ -124,7 +125,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Was refused for good, by the provider or the dial plan. */
   REJECTED: {
-    index: null,
+    lane: null,
     open: false,
     placed: "no",
     attention: true,
@@ -138,7 +139,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Was not dialed in time. */
   EXPIRED: {
-    index: null,
+    lane: null,
     open: false,
     placed: "no",
     attention: true,
@@ -152,7 +153,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Was ended by an operator or its client. `perhaps`: an operator who resolves a call may err. */
   CANCELLED: {
-    index: null,
+    lane: null,
     open: false,
     placed: "perhaps",
     attention: false,
@@ -166,7 +167,7 @@ export const states: Readonly<Record<CallState, StateFacts>> = {
   },
   /** Was replaced by another call, by an operator. `perhaps`: as for CANCELLED. */
   REDIALED: {
-    index: null,
+    lane: null,
     open: false,
     placed: "perhaps",
     attention: false,
@@ -209,9 +210,9 @@ export function isFinished(
   },
   now: number,
 ): boolean {
-  const { open, index } = states[state];
+  const { open, lane } = states[state];
   if (open) return false;
-  if (index !== "results" || dueAt === null) return true;
+  if (lane !== "results" || dueAt === null) return true;
   const { until = 0, callBacks } = (request === null ? undefined : tries) ?? {};
   return Math.max(dueAt + resultLateMs, until, callBacks?.until ?? 0) < now;
 }

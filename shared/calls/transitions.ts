@@ -5,14 +5,12 @@ import {
   isIdempotent,
   waitingBacklogOf,
   type CallRow,
-  dialingBacklogOf,
   type HistoryEntry,
   type PassedCheck,
-  resultsBacklogOf,
-  watchBacklog,
   createFirstRow,
   type NewCall,
 } from "./call-row.ts";
+import { dialingLane, resultsLane, watchLane } from "./lane.ts";
 import { withoutEvidence, withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
 import { keptUntil, mayPromise, mayBeTriedAgain, toCallBackTries } from "./tries.ts";
@@ -88,7 +86,7 @@ export function applyClaim(
   const claimed = enterState(before, { state: "DIALING", reason }, { version, at });
   return {
     ...(checks === undefined ? claimed : withPassedChecks(claimed, checks)),
-    backlog: dialingBacklogOf({ ...before, account: account.name }),
+    lane: dialingLane({ ...before, account: account.name }),
     dueAt: at + claimLifeMs(account.timeoutSeconds),
     claims: [...before.claims, version],
     attempt: before.attempt + 1,
@@ -146,7 +144,7 @@ export function applySettlement(
       providerCallId: providerCallId ?? row.providerCallId,
       ...(pollAt === undefined || row.route === null
         ? {}
-        : { backlog: resultsBacklogOf(row.route), dueAt: pollAt }),
+        : { lane: resultsLane(row.route), dueAt: pollAt }),
     };
     return row.tries === undefined ? asked : toPlacedWithTries(asked, row.request, at);
   }
@@ -261,8 +259,8 @@ export function enterState(
   { version, at }: Write,
 ): CallRow {
   const { state, reason, dueAt, by } = to;
-  const { index, erasesPayload } = states[state];
-  const isWaiting = index === "backlog";
+  const { lane, erasesPayload } = states[state];
+  const isWaiting = lane === "waiting";
   const entry: HistoryEntry = { at, state, reason };
   if (dueAt !== undefined) entry.dueAt = dueAt;
   if (by !== undefined) entry.by = by;
@@ -271,8 +269,8 @@ export function enterState(
     version,
     state,
     reason,
-    // Callers that claim a row or record a result set the backlog themselves.
-    backlog: isWaiting ? waitingBacklogOf(row) : index === "watch" ? watchBacklog : null,
+    // Callers that claim a row or record a result set the lane themselves.
+    lane: isWaiting ? waitingBacklogOf(row) : lane === "watch" ? watchLane : null,
     dueAt: dueAt ?? null,
     request: erasesPayload ? null : row.request,
     updatedAt: at,

@@ -1,5 +1,6 @@
 import { toRowsRead } from "../ports/unreadable.ts";
-import { type CallRow, dialingPrefix, parseDialingBacklog } from "../calls/call-row.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import { dialingPrefix, dialingIn } from "../calls/lane.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
 import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
@@ -41,22 +42,22 @@ const readWithoutContext = `SELECT ${rowColumnsWithoutContext} ${byIds}`;
  * ASCII.
  */
 const dialing = `
-SELECT id, due_at AS dueAt, backlog FROM calls
-WHERE backlog >= '${dialingPrefix}' AND backlog < '${dialingPrefix.replace(":", ";")}' LIMIT ?1`;
+SELECT id, due_at AS dueAt, lane FROM calls
+WHERE lane >= '${dialingPrefix}' AND lane < '${dialingPrefix.replace(":", ";")}' LIMIT ?1`;
 
 /**
- * ?1 the backlogs, ?2 the latest due time, ?3 the maximum rows of each. One index seek for each backlog. The
- * positions of a backlog are one value of at most 2 MB (D1's limit), at about 60 bytes each.
+ * ?1 the lanes, ?2 the latest due time, ?3 the maximum rows of each. One index seek for each lane. The
+ * positions of a lane are one value of at most 2 MB (D1's limit), at about 60 bytes each.
  */
-const dueIn = (backlog: string, time: string) => `
-SELECT j.key AS backlog, (
+const dueIn = (lane: string, time: string) => `
+SELECT j.key AS lane, (
   SELECT json_group_array(json_array(${time}, id)) FROM (
     SELECT ${time}, id FROM calls
-    WHERE ${backlog} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
+    WHERE ${lane} = j.value->>'key' AND (${time}, id) > (j.value->>'dueAt', j.value->>'id') AND ${time} <= ?2
     ORDER BY ${time}, id LIMIT ?3)) AS positions
 FROM json_each(?1) AS j`;
 const due = {
-  calls: dueIn("backlog", "due_at"),
+  calls: dueIn("lane", "due_at"),
   events: dueIn("deliver_to", "deliver_at"),
   "client-receiver-events": dueIn("client_receiver_to", "client_receiver_at"),
 };
@@ -104,23 +105,23 @@ export function createD1Ledger(database: D1Database): CallLedger {
     read: (ids) => readBy(read, ids),
     readWithoutContext: (ids) => readBy(readWithoutContext, ids),
     async dialing(limit) {
-      const found = await all<DuePosition & { backlog: string }>(dialing, limit);
-      return found.map(({ id, dueAt, backlog }) => ({
+      const found = await all<DuePosition & { lane: string }>(dialing, limit);
+      return found.map(({ id, dueAt, lane }) => ({
         id,
         dueAt,
-        ...parseDialingBacklog(backlog),
+        ...dialingIn(lane),
       }));
     },
     write: (changes) => writeVersioned(database, rowStatements, { writes: changes.map(writeOf) }),
-    async due({ of = "calls", backlogs, until, each }) {
-      if (backlogs.length === 0) return [];
-      const asked = backlogs.map(({ key, after }) => ({
+    async due({ of = "calls", lanes, until, each }) {
+      if (lanes.length === 0) return [];
+      const asked = lanes.map(({ key, after }) => ({
         key,
         ...(after ?? { dueAt: -1, id: "" }),
       }));
       const found = await all<Due>(due[of], JSON.stringify(asked), until, each);
-      const positionsBy = new Map(found.map((one) => [one.backlog, toPositions(one)]));
-      return backlogs.map((_, index) => positionsBy.get(index) ?? []);
+      const positionsBy = new Map(found.map((one) => [one.lane, toPositions(one)]));
+      return lanes.map((_, index) => positionsBy.get(index) ?? []);
     },
     async list({ before = "~", limit, ...of }) {
       if ("state" in of && !attentionStates.includes(of.state)) {
@@ -160,8 +161,8 @@ interface Ended {
 }
 
 interface Due {
-  /** Index of the backlog in the query. */
-  backlog: number;
+  /** Index of the lane in the query. */
+  lane: number;
   positions: string;
 }
 

@@ -9,7 +9,7 @@ import { parseRow, toStoredRow } from "../ports/stored-row.ts";
  */
 const searched = [
   ["state", "state"],
-  ["backlog", "backlog"],
+  ["lane", "lane"],
   ["dueAt", "due_at"],
   ["deliverTo", "deliver_to"],
   ["deliverAt", "deliver_at"],

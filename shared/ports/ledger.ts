@@ -1,4 +1,5 @@
-import type { CallRow, DialingOf } from "../calls/call-row.ts";
+import type { CallRow } from "../calls/call-row.ts";
+import type { DialingOf } from "../calls/lane.ts";
 import type { CallState } from "../calls/states.ts";
 import type { RowsRead } from "./unreadable.ts";
 
@@ -11,13 +12,13 @@ export interface Change {
   seen: string | null;
 }
 
-/** A position in the order in which rows of a backlog are dispatched. */
+/** A position in the order in which rows of a lane are dispatched. */
 export interface DuePosition {
   dueAt: number;
   id: string;
 }
 
-/** Compares two rows of a backlog by the order of their turns. */
+/** Compares two rows of a lane by the order of their turns. */
 export function comparePositions(one: DuePosition, other: DuePosition): number {
   return one.dueAt - other.dueAt || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
@@ -87,15 +88,15 @@ export interface CallLedger {
    */
   write(changes: readonly Change[]): Promise<boolean[]>;
   /**
-   * Reads, for each backlog, the first `each` rows after `after` with `dueAt` ≤ `until`, ordered by `dueAt`, then id.
-   * `each` is at most 20,000, as an adapter may have to return a backlog's rows in one value.
+   * Reads, for each lane, the first `each` rows after `after` with `dueAt` ≤ `until`, ordered by `dueAt`, then id.
+   * `each` is at most 20,000, as an adapter may have to return a lane's rows in one value.
    *
-   * @param query with `of: "events"`, backlogs are the rows' `deliverTo`, and due times their `deliverAt`; with
+   * @param query with `of: "events"`, lanes are the rows' `deliverTo`, and due times their `deliverAt`; with
    * `of: "client-receiver-events"`, `clientReceiverTo` and `clientReceiverAt`
    */
   due(query: {
     of?: "calls" | "events" | "client-receiver-events";
-    backlogs: readonly { key: string; after?: DuePosition | undefined }[];
+    lanes: readonly { key: string; after?: DuePosition | undefined }[];
     until: number;
     each: number;
   }): Promise<DuePosition[][]>;

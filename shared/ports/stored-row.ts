@@ -33,7 +33,7 @@ const rowSchema = () =>
   z.looseObject({
     state: z.enum(callStates),
     reason: z.string(),
-    backlog: text,
+    lane: text,
     dueAt: time,
     claims: z._default(z.array(z.string()), []),
     released: z.optional(z.array(z.string())),

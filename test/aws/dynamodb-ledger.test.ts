@@ -262,7 +262,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
     "spreads a batch over a hundred partitions, and every index but the backlog's over its shards",
     inSlowTier,
     () => {
-      const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", backlog: "watch" }).map((row) =>
+      const keys = rowsOfOneRequest(10_000, { state: "UNKNOWN", lane: "watch" }).map((row) =>
         toItem(row, 0),
       );
       const counts = (name: string) =>
@@ -344,7 +344,7 @@ describe("DynamoDB as a call ledger: DynamoDB's bill", () => {
         items: 2,
       });
       // Rows accepted since are not read, nor other rows that have not ended.
-      const young = rowsOfOneRequest(200, { state: "EXPIRED", backlog: null });
+      const young = rowsOfOneRequest(200, { state: "EXPIRED", lane: null });
       await ledger.write(young.map((row) => ({ next: row, seen: null })));
       const ended = await cost(() => ledger.ended({ before: suiteNow - 100_000, limit: 9 }));
       expect(ended.items).toBe(0);

@@ -47,7 +47,7 @@ WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2
 made(i, at, state) AS (SELECT i, CAST(?3 AS INTEGER) - 60000 - i * ${everyMs},
   CASE WHEN i < 200 THEN 'WAITING' WHEN i < 250 THEN 'DIALING' WHEN i < 350 THEN 'NEEDS_REVIEW'
   WHEN i % 25 = 0 THEN 'REJECTED' WHEN i % 40 = 1 THEN 'EXPIRED' ELSE 'PLACED' END FROM n)
-INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row, context)
+INSERT INTO calls (id, version, number_hash, state, lane, due_at, accepted_at, row, context)
 SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x', i),
   unhex(printf('%08x%064x', (i * 2246822519) & 4294967295, i)), state,
   CASE state WHEN 'WAITING' THEN ?4 WHEN 'DIALING' THEN 'watch' END,

@@ -1,5 +1,6 @@
 /** Measures the cost of queries of the ledger with more and more rows. */
-import { type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { watchLane } from "#shared/calls/lane.ts";
 import { applySettlement } from "#shared/calls/transitions.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { randomVersion } from "#shared/lib/random.ts";
@@ -50,7 +51,7 @@ function questionsOf(ledger: CallLedger, limit: number): [string, () => Promise<
     ],
   ];
 }
-const watched = { backlogs: [{ key: watchBacklog }], until: startAt, each: 500 };
+const watched = { lanes: [{ key: watchLane }], until: startAt, each: 500 };
 
 /** Measures the cost of each operation with more and more rows in the ledger. */
 export async function growRows(

@@ -4,7 +4,8 @@ import { accountOf } from "../support/account-of.ts";
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
  */
 import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
-import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { applyClaim, applySettlement } from "#shared/calls/transitions.ts";
 import { hashNumber } from "#shared/telephony/number-hashes.ts";
@@ -94,9 +95,9 @@ async function askForHours(
     await service.deliverEvents();
     askedMs.push(clock.now() - askedAt);
   }
-  const key = resultsBacklogOf(route);
+  const key = resultsLane(route);
   const [left = []] = await ledger.due({
-    backlogs: [{ key }],
+    lanes: [{ key }],
     until: clock.now() + daySeconds * 1000,
     each: 1,
   });

@@ -274,7 +274,7 @@ export function createService(
     async dispatchAll(count: number): Promise<void> {
       const [route] = Object.values(plan.agents);
       const key = backlogOf({ client: "crm", agentId: requestOf(0).agent_id });
-      const due = { backlogs: [{ key }], until: Number.MAX_SAFE_INTEGER, each: count };
+      const due = { lanes: [{ key }], until: Number.MAX_SAFE_INTEGER, each: count };
       const [rows = []] = await platform.ledger.due(due);
       if (route === undefined || rows.length !== count) throw new Error("not every call waits");
       const account = accountNameOf(route);

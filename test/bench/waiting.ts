@@ -50,7 +50,7 @@ const plan = {
 const fill = `
 WITH RECURSIVE n(i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2),
 made(i, at, of) AS (SELECT i, CAST(?3 AS INTEGER) - 3600000 - i, json_extract(?4, '$[' || (CAST(i AS INTEGER) % ${clients}) || ']') FROM n)
-INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row, context)
+INSERT INTO calls (id, version, number_hash, state, lane, due_at, accepted_at, row, context)
 SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', printf('%020x', i),
   unhex(printf('%08x%064x', (i * 2246822519) & 4294967295, i)), 'WAITING', of->>'backlog',
   at + iif(CAST(i AS INTEGER) / ${clients} % 2 = 0, 0, 36000000), at, unhex(of->>'row'), unhex(?5)
@@ -88,7 +88,7 @@ async function place(platform: CountedCloudflare): Promise<number> {
     });
     await platform.database
       .prepare(
-        "UPDATE calls SET state = 'PLACED', backlog = NULL, due_at = NULL WHERE id IN (SELECT value FROM json_each(?1))",
+        "UPDATE calls SET state = 'PLACED', lane = NULL, due_at = NULL WHERE id IN (SELECT value FROM json_each(?1))",
       )
       .bind(JSON.stringify(ids))
       .run();

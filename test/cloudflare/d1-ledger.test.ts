@@ -59,7 +59,7 @@ describe("D1 as a call ledger", () => {
 
 describe("D1 as a call ledger: D1's bill", () => {
   const placed = (row: CallRow) =>
-    changed(row, { state: "PLACED", backlog: null, dueAt: null, request: null });
+    changed(row, { state: "PLACED", lane: null, dueAt: null, request: null });
 
   it("is three rows for a claim, one for a settlement, none for a refusal", async () => {
     const { database, cost } = countingD1(LEDGER);
@@ -80,7 +80,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     const waiting = aRow();
     const dialing = changed(waiting, {
       state: "DIALING",
-      backlog: dialingBacklog,
+      lane: dialingBacklog,
       dueAt: suiteNow + 1,
     });
     expect(await write(waiting, null)).toBe(3);
@@ -111,7 +111,7 @@ describe("D1 as a call ledger: D1's bill", () => {
   it("is a statement for each 400 kB of one kind of write, and as many rows as each alone", async () => {
     const { database, cost } = countingD1(LEDGER);
     const ledger = await createLedger(database);
-    const rows = rowsOfOneRequest(500, { backlog: dialingBacklog, state: "DIALING" });
+    const rows = rowsOfOneRequest(500, { lane: dialingBacklog, state: "DIALING" });
     const first = await cost(() => ledger.write(rows.map((next) => ({ next, seen: null }))));
     expect(first).toMatchObject({ written: 1500, statements: 1 });
     const settlements = rows.map((row) => ({ next: placed(row), seen: row.version }));
@@ -123,7 +123,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     const { database, cost } = countingD1(LEDGER);
     const ledger = await createLedger(database);
     const costs = async () => {
-      const [row, waiting] = [aRowIn("DIALING"), aRow({ backlog: "[]" })];
+      const [row, waiting] = [aRowIn("DIALING"), aRow({ lane: "[]" })];
       const backlogs = Array.from({ length: 20 }, (_, index) => ({ key: `["crm","${index}"]` }));
       const { read: written } = await cost(async () => {
         await ledger.write([
@@ -134,7 +134,7 @@ describe("D1 as a call ledger: D1's bill", () => {
       });
       const { read: known } = await cost(() => ledger.read([row.id, waiting.id]));
       const { read: due, statements } = await cost(() =>
-        ledger.due({ backlogs, until: suiteNow, each: 3 }),
+        ledger.due({ lanes: backlogs, until: suiteNow, each: 3 }),
       );
       const numberHash = { numberHash: row.numberHash, limit: 50 };
       expect((await cost(() => ledger.list(numberHash))).read).toBeLessThan(5);
@@ -230,7 +230,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     const ledger = await createLedger();
     await fill(300_000);
     const backlogs = [{ key: '["crm","3"]' }, { key: "none" }, { key: '["crm","4"]' }];
-    const places = await ledger.due({ backlogs, until: suiteNow, each: 12_000 });
+    const places = await ledger.due({ lanes: backlogs, until: suiteNow, each: 12_000 });
     expect(places.map(({ length }) => length)).toEqual([12_000, 0, 12_000]);
     expect(new Set(places.flat().map(({ id }) => id)).size).toBe(24_000);
   });
@@ -254,7 +254,7 @@ async function fill(count: number): Promise<void> {
   await LEDGER.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 - 1),
        timed(i, t) AS (SELECT i, CAST(?2 AS INTEGER) - i * 1000 FROM n)
-     INSERT INTO calls (id, version, number_hash, state, backlog, due_at, accepted_at, row)
+     INSERT INTO calls (id, version, number_hash, state, lane, due_at, accepted_at, row)
      SELECT 'call_' || ${timeDigits} || printf('%016d', i) || '_00000', 'v' || i, CAST('hash_' || i AS BLOB),
        CASE WHEN i % 1000 = 0 THEN 'NEEDS_REVIEW' WHEN i % 10 = 1 THEN 'WAITING' ELSE 'PLACED' END,
        iif(i % 10 = 1, '["crm","' || (3 + i / 10 % 2) || '"]', NULL), iif(i % 10 = 1, t, NULL), t, unhex(?3)

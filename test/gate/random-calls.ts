@@ -115,7 +115,7 @@ export function randomRow(
     return {
       ...claimed,
       state: "UNKNOWN",
-      backlog: "watch",
+      lane: "watch",
       route: route ?? row.route,
       unknownSince: now - one([0, minuteMs, minuteMs, 5 * minuteMs, 2 * hourMs]),
       lostUntil: is(0.1) ? now - minuteMs : null,

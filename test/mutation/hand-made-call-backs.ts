@@ -30,7 +30,7 @@ export const callBackMutants = toMutants(
     ],
     ["a request does not wait for a promise", "isCallBackNext", returns("false")],
     ["a number is kept for an hour at most", "call-backs:analysisMsMax", becomes("Infinity")],
-    ["analyses delay no results", "analysesBacklogOf", returns("resultsBacklogOf(account)")],
+    ["analyses delay no results", "analysesLane", returns("resultsLane(of)")],
     ["an analysis is waited for", "findAnalysisPoll", returns("undefined")],
     ["a late analysis is left out", "isAnalysisLate", returns("false")],
     ["accounts that the plan has lost are remembered", "sendPolls.known", becomes("[]")],

@@ -153,7 +153,7 @@ describe("a settlement", () => {
     bench.answer = async () => {
       const row = await bench.row(id);
       if (row === undefined) throw new Error("no row");
-      const next: CallRow = changed(row, { state: "REDIALED", backlog: null, dueAt: null });
+      const next: CallRow = changed(row, { state: "REDIALED", lane: null, dueAt: null });
       await bench.rows.write([{ next, seen: row.version }]);
       return placed;
     };

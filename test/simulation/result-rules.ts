@@ -51,9 +51,9 @@ export function resultViolations(happened: ResultsHappened): string[] {
 function resultsMissing(happened: ResultsHappened): string[] {
   const byId = new Map(happened.placements.map((one) => [one.providerCallId, one]));
   return happened.rows.flatMap((row) => {
-    const { id, state, backlog, dueAt, route, providerCallId, result } = row;
+    const { id, state, lane, dueAt, route, providerCallId, result } = row;
     if (state !== "PLACED") return result === null ? [] : [`result: ${id} is ${state} and has one`];
-    if (backlog !== null || dueAt !== null) return [`result: ${id} is left to be asked for`];
+    if (lane !== null || dueAt !== null) return [`result: ${id} is left to be asked for`];
     // Its result is what a signed callback said, beside a restore, where these are read.
     if (route?.provider === "webhook" && happened.scenario.restore !== undefined) return [];
     const placement = byId.get(providerCallId ?? "");

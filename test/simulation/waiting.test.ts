@@ -13,7 +13,7 @@ describe("a sweep", () => {
     let looks = 0;
     bench.breakLedger({
       due: async (query) => {
-        if (query.backlogs[0]?.key === "watch") looks += 1;
+        if (query.lanes[0]?.key === "watch") looks += 1;
         await bench.sleep(1000);
         return bench.rows.due(query);
       },

@@ -1,4 +1,5 @@
-import { type CallRow, dialingBacklogOf, watchBacklog } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { dialingLane, watchLane } from "#shared/calls/lane.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import { toCallId, createRequestId, modeOf } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";
@@ -17,7 +18,7 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
     version: randomId(),
     state: "WAITING",
     reason: "outside_calling_hours",
-    backlog: '["crm","agent_sales"]',
+    lane: '["crm","agent_sales"]',
     dueAt: suiteNow,
     claims: [],
     attempt: 0,
@@ -53,18 +54,18 @@ export function aRow(more: Partial<CallRow> = {}): CallRow {
 }
 
 /** Backlog of a call under way of `aRow`, at a webhook's account. */
-export const dialingBacklog = dialingBacklogOf({
+export const dialingBacklog = dialingLane({
   account: "webhook:http://127.0.0.1:9",
   client: "crm",
   agentId: "agent_sales",
 });
 
-/** Returns a row as transitions.ts leaves it in this state: without a backlog unless it waits or is watched. */
+/** Returns a row as transitions.ts leaves it in this state: without a lane unless it waits or is watched. */
 export function aRowIn(state: CallState, more: Partial<CallRow> = {}): CallRow {
   if (state === "WAITING") return aRow(more);
   const isWatched = state === "DIALING" || state === "UNKNOWN";
-  const backlog = state === "DIALING" ? dialingBacklog : watchBacklog;
-  const place = isWatched ? { backlog, dueAt: suiteNow } : { backlog: null, dueAt: null };
+  const lane = state === "DIALING" ? dialingBacklog : watchLane;
+  const place = isWatched ? { lane, dueAt: suiteNow } : { lane: null, dueAt: null };
   return aRow({ ...place, state, reason: "test", ...more });
 }
 

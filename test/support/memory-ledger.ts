@@ -1,4 +1,5 @@
-import { type CallRow, dialingPrefix, parseDialingBacklog } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { dialingPrefix, dialingIn } from "#shared/calls/lane.ts";
 import { frozen } from "./frozen.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { isPending, pendingKeptMs } from "#shared/events/outbox-rows.ts";
@@ -36,8 +37,8 @@ function rowOf(one: Stored): CallRow | undefined {
  */
 export function createMemoryLedger(stored: Map<string, Stored> = new Map()): CallLedger {
   const calls = createIndex(stored, (one) => {
-    const { backlog = null, dueAt = null } = rowOf(one) ?? {};
-    return backlog === null || dueAt === null ? undefined : { list: backlog, dueAt };
+    const { lane = null, dueAt = null } = rowOf(one) ?? {};
+    return lane === null || dueAt === null ? undefined : { list: lane, dueAt };
   });
   const events = createIndex(stored, (one) => {
     const { deliverTo = null, deliverAt = null } = rowOf(one) ?? {};
@@ -80,7 +81,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
         .flatMap((list) =>
           calls
             .after(list, undefined, Infinity, limit)
-            .map((place) => ({ ...place, ...parseDialingBacklog(list) })),
+            .map((place) => ({ ...place, ...dialingIn(list) })),
         )
         .slice(0, limit);
     },
@@ -94,8 +95,8 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
         return true;
       });
     },
-    async due({ of = "calls", backlogs, until, each }) {
-      return backlogs.map(({ key, after }) => indexes[of].after(key, after, until, each));
+    async due({ of = "calls", lanes, until, each }) {
+      return lanes.map(({ key, after }) => indexes[of].after(key, after, until, each));
     },
     async list({ before = "~", limit, ...of }) {
       const found = rows()

@@ -1,6 +1,7 @@
 import { accountOf } from "../support/account-of.ts";
 import type { Call, CallRequest, Route } from "#shared/calls/call-request.ts";
-import { type CallRow, resultsBacklogOf, toCall } from "#shared/calls/call-row.ts";
+import { type CallRow, toCall } from "#shared/calls/call-row.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
 import { createRequestId, toCallId, withCalls } from "#shared/calls/ids.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import {
@@ -117,7 +118,7 @@ export function createCalls(storedAt: number, random: { id(): string }) {
   /** Returns a row whose result is asked for at `pollAt`. */
   const polled = (row: CallRow, pollAt: number): CallRow => ({
     ...row,
-    backlog: resultsBacklogOf(routeOf(row.agentId)),
+    lane: resultsLane(routeOf(row.agentId)),
     dueAt: pollAt,
   });
   return {

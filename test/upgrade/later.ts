@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { backlogOf, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { backlogOf, type CallRow } from "#shared/calls/call-row.ts";
+import { watchLane } from "#shared/calls/lane.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import {
@@ -73,7 +74,7 @@ export async function addUnreadable(service: Service, { storedAt }: ReadableFixt
   const at = { acceptedAt: storedAt - 60_000, dueAt: storedAt - 1000 };
   const later = [
     aLaterRow(at),
-    aLaterRow({ ...at, backlog: watchBacklog }),
+    aLaterRow({ ...at, lane: watchLane }),
     aRowIn("UNKNOWN", {
       ...at,
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type must be an unknown one

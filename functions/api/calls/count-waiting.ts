@@ -70,7 +70,7 @@ async function countRows(
     });
     const backlogs = listed.flatMap(({ key }) => (key.startsWith(prefix) ? { key } : []));
     if (backlogs.length === 0) break;
-    const found = await ledger.due({ backlogs, until: endOfTime, each: limit - waiting });
+    const found = await ledger.due({ lanes: backlogs, until: endOfTime, each: limit - waiting });
     waiting += found.reduce((sum, rows) => sum + rows.length, 0);
     if (backlogs.length < backlogsAtOnce) break;
     after = backlogs.at(-1)?.key;

@@ -148,6 +148,6 @@ export function toClientCalls(
 }
 
 function toTryView({ id, state: now, reason, dueAt, result }: CallRow) {
-  const due_at = toIsoTime(states[now].index === "results" ? null : dueAt);
+  const due_at = toIsoTime(states[now].lane === "results" ? null : dueAt);
   return { id, state: now, reason, due_at, result: result && toResultView(result) };
 }

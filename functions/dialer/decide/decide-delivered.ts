@@ -123,9 +123,9 @@ export function isLeftUnread(
 }
 
 function isDue({ state, dueAt }: CallRow, now: number): boolean {
-  const { index } = states[state];
+  const { lane } = states[state];
   return (
-    (index === "backlog" || index === "watch") && dueAt !== null && dueAt <= now + claimAheadMsMax
+    (lane === "waiting" || lane === "watch") && dueAt !== null && dueAt <= now + claimAheadMsMax
   );
 }
 

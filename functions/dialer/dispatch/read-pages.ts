@@ -27,7 +27,7 @@ export async function readPages(
       // One more row shows if any is left.
       const each = Math.max(2, Math.min(most + 1, Math.floor(pageRowsMax / group.length)));
       const backlogs = group.map(([key]) => ({ key }));
-      const found = await ledger.due({ backlogs, until: endOfTime, each });
+      const found = await ledger.due({ lanes: backlogs, until: endOfTime, each });
       return group.map(([key], index) => {
         const rows = found[index] ?? [];
         return [key, { rows: rows.toSorted(comparePositions), isCut: rows.length >= each }];

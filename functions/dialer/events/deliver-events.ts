@@ -161,7 +161,7 @@ async function* readParts(
   while (messages.some(({ attempt, message }) => attempt > 1 || message.again !== undefined)) {
     const list = own === undefined ? pendingOf(name) : name;
     const of = own === undefined ? "events" : "client-receiver-events";
-    const query = { of, backlogs: [{ key: list }], until: clock.now() } as const;
+    const query = { of, lanes: [{ key: list }], until: clock.now() } as const;
     const [due = []] = await ledger.due({ ...query, each: eventsPerWrite });
     yield { calls: due.map(({ id }) => id), requests: [], left: ids.slice(0, 1), isLast: true };
   }

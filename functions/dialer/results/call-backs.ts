@@ -1,4 +1,5 @@
-import { type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
 import { awaitsAnalysis, isTryPending } from "#shared/calls/chain.ts";
 import { contradicted } from "#shared/calls/record-result.ts";
 import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
@@ -86,11 +87,11 @@ export function completeEnded(
   const wished = withWish(row, { told, at }, deps);
   const { next, route } = wished;
   if (row.next === undefined && next !== undefined && route !== null)
-    return { ...wished, version, backlog: resultsBacklogOf(route), dueAt: at };
+    return { ...wished, version, lane: resultsLane(route), dueAt: at };
   if (!awaitsAnalysis(before)) return wished === row ? recorded : { ...wished, version };
   const pollAt = rule && findAnalysisPoll(wished, told, at);
   if (pollAt !== undefined) return { ...wished, version, dueAt: pollAt };
-  return { ...wished, version, request: null, backlog: null, dueAt: null };
+  return { ...wished, version, request: null, lane: null, dueAt: null };
 }
 
 /**

@@ -1,4 +1,5 @@
-import { analysesBacklogOf, type CallRow, resultsBacklogOf } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { analysesLane, resultsLane } from "#shared/calls/lane.ts";
 import { hasEnded, isSuperseded } from "#shared/calls/record-result.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
@@ -52,10 +53,10 @@ export function completeResult(
   const next = row.next ?? planNextTry(row, { table, schedule, now: at });
   const { route } = row;
   if (next !== undefined && route !== null)
-    return { ...row, next, backlog: resultsBacklogOf(route), dueAt: at };
+    return { ...row, next, lane: resultsLane(route), dueAt: at };
   const pollAt = findAnalysisPoll(row, told, at);
   if (pollAt === undefined || route === null) return { ...row, request: null };
-  return { ...row, backlog: analysesBacklogOf(route), dueAt: pollAt };
+  return { ...row, lane: analysesLane(route), dueAt: pollAt };
 }
 
 /**
@@ -85,7 +86,7 @@ export async function makeNextTries(
   await writeDecided(writes, deps);
   await changeRows(
     pending,
-    (row, { version }) => ({ ...row, version, backlog: null, dueAt: null, request: null }),
+    (row, { version }) => ({ ...row, version, lane: null, dueAt: null, request: null }),
     deps,
   );
 }

@@ -1,4 +1,4 @@
-import { analysesBacklogOf, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
+import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
 import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
@@ -67,12 +67,12 @@ export async function pollAccount(
   const isPolled = [...findPlannedAccounts(settings.plan), testAccounts].includes(account);
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
-  const backlogs = [{ key: resultsBacklogOf({ account }) }];
-  if (analyses === true) backlogs.push({ key: analysesBacklogOf({ account }) });
+  const backlogs = [{ key: resultsLane({ account }) }];
+  if (analyses === true) backlogs.push({ key: analysesLane({ account }) });
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
-    const lanes = await ledger.due({ backlogs, until: begunAt, each: callsMax });
+    const lanes = await ledger.due({ lanes: backlogs, until: begunAt, each: callsMax });
     const slots = lanes.flat();
     const { rows } = await ledger.read(slots.map(({ id }) => id));
     const byId = new Map(rows.map((row) => [row.id, row]));

@@ -1,4 +1,4 @@
-import { analysesBacklogOf, resultsBacklogOf, testAccounts } from "#shared/calls/call-row.ts";
+import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -27,16 +27,16 @@ export async function sendPolls(
   const known = [...new Set([...former, ...(mayFollow ? planned : [])])];
   const accounts = [...new Set([...planned, testAccounts, ...known])];
   const keys = [
-    ...accounts.map((account) => resultsBacklogOf({ account })),
-    ...known.map((account) => analysesBacklogOf({ account })),
+    ...accounts.map((account) => resultsLane({ account })),
+    ...known.map((account) => analysesLane({ account })),
   ];
   const sentAt = clock.now();
   const backlogs = keys.map((key) => ({ key }));
-  const heads = await ledger.due({ backlogs, until: sentAt, each: 1 });
+  const heads = await ledger.due({ lanes: backlogs, until: sentAt, each: 1 });
   const due = new Set(keys.filter((_, index) => heads[index]?.length === 1));
   const polls = accounts.flatMap((account) => {
-    const analyses = due.has(analysesBacklogOf({ account })) ? { analyses: true as const } : {};
-    if (!due.has(resultsBacklogOf({ account })) && analyses.analyses !== true) return [];
+    const analyses = due.has(analysesLane({ account })) ? { analyses: true as const } : {};
+    if (!due.has(resultsLane({ account })) && analyses.analyses !== true) return [];
     return [{ message: { kind: "poll", account, sentAt, ...analyses } as const }];
   });
   if (polls.length > 0) await eventsQueue.sendMany(polls);

@@ -1,4 +1,5 @@
-import { toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { toCall, type CallRow } from "#shared/calls/call-row.ts";
+import { watchLane } from "#shared/calls/lane.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DecisionDeps, DialerDeps } from "../runtime/context.ts";
@@ -36,7 +37,7 @@ export async function dispatchUnknown(
   while (!time.isOver()) {
     const until = clock.now();
     const [page = []] = await ledger.due({
-      backlogs: [{ key: watchBacklog, after }],
+      lanes: [{ key: watchLane, after }],
       until,
       each: pageRows,
     });

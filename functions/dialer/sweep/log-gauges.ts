@@ -102,7 +102,7 @@ async function measureDue({
     const backlogs = listed
       .filter(({ key }) => !isTestClient(backlogOfKey(key).client))
       .map(({ key }) => ({ key }));
-    for (const rows of await ledger.due({ backlogs, until, each: dueMax })) {
+    for (const rows of await ledger.due({ lanes: backlogs, until, each: dueMax })) {
       count += rows.length;
       oldest = Math.min(oldest, rows[0]?.dueAt ?? until);
     }

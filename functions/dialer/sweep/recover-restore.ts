@@ -1,4 +1,5 @@
-import { type CallRow, toCall, watchBacklog } from "#shared/calls/call-row.ts";
+import { type CallRow, toCall } from "#shared/calls/call-row.ts";
+import { watchLane } from "#shared/calls/lane.ts";
 import { mayHaveBeenDialed, type Restored } from "#shared/calls/lost-time.ts";
 import { recoverRow } from "#shared/calls/restore-row.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
@@ -82,7 +83,7 @@ export async function recover(
 }
 
 function beginPass({ isWatchDone }: Restore, isLaterSweep: boolean): Pass {
-  const walk = isWatchDone ? allBacklogs : oneBacklog(watchBacklog);
+  const walk = isWatchDone ? allBacklogs : oneBacklog(watchLane);
   return { walk, mayEnd: isWatchDone && isLaterSweep, found: 0, rows: 0, backlogs: 0 };
 }
 

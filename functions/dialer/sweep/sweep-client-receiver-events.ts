@@ -82,7 +82,7 @@ async function sweepClients(
   const due = (keys: readonly string[], each: number) =>
     ledger.due({
       of: "client-receiver-events",
-      backlogs: keys.map((key) => ({ key })),
+      lanes: keys.map((key) => ({ key })),
       until: now - messageGraceMs,
       each,
     });

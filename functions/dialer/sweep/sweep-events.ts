@@ -34,7 +34,12 @@ export async function sweepEvents(
   if (receivers.length === 0) return;
   const now = clock.now();
   const backlogs = receivers.map(({ name }) => ({ key: pendingOf(name) }));
-  const firsts = await ledger.due({ of: "events", backlogs, until: now - messageGraceMs, each: 1 });
+  const firsts = await ledger.due({
+    of: "events",
+    lanes: backlogs,
+    until: now - messageGraceMs,
+    each: 1,
+  });
   const waiting = receivers.filter((_, index) => firsts[index]?.length === 1);
   if (waiting.length === 0) return;
   const health = await readHealth(
@@ -88,7 +93,7 @@ async function sendFor(
   const now = clock.now();
   const [due = []] = await ledger.due({
     of: "events",
-    backlogs: [{ key: pendingOf(receiver.name) }],
+    lanes: [{ key: pendingOf(receiver.name) }],
     until: now - messageGraceMs,
     each,
   });

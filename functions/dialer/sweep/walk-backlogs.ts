@@ -45,7 +45,7 @@ export async function takeStep(
     : [];
   const backlogs: Walk["open"] = isListing ? listed.map(({ key }) => ({ key })) : open;
   const most = Math.max(1, Math.floor(positionsMax / Math.max(1, backlogs.length)));
-  const due = await ledger.due({ backlogs, until, each: most });
+  const due = await ledger.due({ lanes: backlogs, until, each: most });
   const found = backlogs.map(({ key }, index) => ({ key, positions: due[index] ?? [] }));
   const next: Walk = {
     after: listed.at(-1)?.key ?? after,

@@ -36,7 +36,7 @@ export async function warnGoneRoutes(
   const rows =
     fresh.length === 0
       ? []
-      : await ledger.due({ backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 });
+      : await ledger.due({ lanes: backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 });
   const waiting = fresh.filter((_, index) => rows[index]?.length === 1);
   reportGone(waiting, { settings, log });
   const routesGone = [...old, ...waiting.map(({ key }) => key)];

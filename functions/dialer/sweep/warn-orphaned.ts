@@ -26,7 +26,7 @@ export async function warnOrphaned(
   const gone = receivers.filter((name) => !present.includes(name));
   if (now - orphanedAt < lookEveryMs || gone.length === 0) return { receivers, orphanedAt };
   const backlogs = gone.map((name) => ({ key: pendingOf(name) }));
-  const firsts = await ledger.due({ of: "events", backlogs, until: now, each: 1 });
+  const firsts = await ledger.due({ of: "events", lanes: backlogs, until: now, each: 1 });
   for (const [index, receiver] of gone.entries()) {
     if (firsts[index]?.length === 1) log("alarm", "events.orphaned", { receiver });
   }

@@ -35,7 +35,7 @@ async function isAnyDue(
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });
     const backlogs = listed.map(({ key }) => ({ key }));
     if (backlogs.length === 0) return false;
-    const due = await ledger.due({ backlogs, until, each: 1 });
+    const due = await ledger.due({ lanes: backlogs, until, each: 1 });
     if (due.some((rows) => rows.length > 0)) return true;
     if (listed.length < pageBacklogs) return false;
     after = listed.at(-1)?.key;

@@ -117,7 +117,7 @@ async function readPositions(
         key: backlog.key,
         after: positions.at(-1),
       }));
-      const pages = await ledger.due({ backlogs: asked, until: endOfTime, each });
+      const pages = await ledger.due({ lanes: asked, until: endOfTime, each });
       for (const [index, read] of some.entries()) {
         const page = pages[index] ?? [];
         read.positions.push(...page);

@@ -23,7 +23,7 @@ const backlogsMax = 5_000;
 /** Query of the backlogs of a D1 ledger that have waiting calls. */
 export const waitingQuery =
   "SELECT value->>'client' AS client, value->>'agentId' AS agentId FROM documents WHERE kind = 'backlog' " +
-  `AND EXISTS (SELECT 1 FROM calls WHERE backlog = documents.key) LIMIT ${backlogsMax}`;
+  `AND EXISTS (SELECT 1 FROM calls WHERE lane = documents.key) LIMIT ${backlogsMax}`;
 
 const answerSchema = z.array(
   z.object({ results: z.array(z.object({ client: z.string(), agentId: z.string() })) }),
@@ -49,8 +49,8 @@ export async function waitingOnAws(dynamo: DynamoClient, table: string): Promise
     const documents = createDynamoDocuments(dynamo, table, sources);
     const listed = await documents.list("backlog", { limit: backlogsMax });
     const ledger = createDynamoLedger(dynamo, table, { retentionMs: 0 });
-    const backlogs = listed.map(({ key }) => ({ key }));
-    const query = { backlogs, until: Number.MAX_SAFE_INTEGER, each: 1 };
+    const lanes = listed.map(({ key }) => ({ key }));
+    const query = { lanes, until: Number.MAX_SAFE_INTEGER, each: 1 };
     // Without the index, which this deployment may be about to make, any of them may have calls.
     const rows = await ledger.due(query).catch(undefinedWithoutIndex);
     const waiting = listed.filter((_, index) => rows === undefined || rows[index]?.length === 1);

@@ -1,7 +1,8 @@
 import { byId as rowsById, readRow, readRows } from "#test/support/reads.ts";
 import { unreadable } from "#shared/ports/unreadable.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, dialingBacklogOf, type DialingOf } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { dialingLane, type DialingOf } from "#shared/calls/lane.ts";
 import type { CallLedger, DialingCall } from "#shared/ports/ledger.ts";
 import { aLaterRow, aRow, aRowIn, changed, idsOf, suiteNow } from "#test/support/call-rows.ts";
 
@@ -10,7 +11,7 @@ const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id 
 /** Returns a row under way that counts for these, with the call that a ledger is to return of it. */
 function aDialing(of: DialingOf, dueAt = suiteNow + 45_000): { row: CallRow; call: DialingCall } {
   const { client, agentId } = of;
-  const row = aRowIn("DIALING", { client, agentId, backlog: dialingBacklogOf(of), dueAt });
+  const row = aRowIn("DIALING", { client, agentId, lane: dialingLane(of), dueAt });
   return { row, call: { id: row.id, dueAt, ...of } };
 }
 
@@ -40,16 +41,16 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       const { row, call } = aDialing(sales);
       const others = [
         aRow(),
-        aRow({ backlog: '["dialing:","agent_sales"]' }),
+        aRow({ lane: '["dialing:","agent_sales"]' }),
         aRowIn("UNKNOWN"),
-        aRowIn("PLACED", { backlog: "results:dialing", dueAt: suiteNow }),
+        aRowIn("PLACED", { lane: "results:dialing", dueAt: suiteNow }),
         aRowIn("PLACED", { deliverTo: "dialing:", deliverAt: suiteNow }),
         aRowIn("NEEDS_REVIEW"),
       ];
       await write(row, ...others);
       expect(await dialing()).toEqual([call]);
       const backlogs = [{ key: "watch" }, { key: '["crm","agent_sales"]' }];
-      const due = await ledger.due({ backlogs, until: suiteNow + 90_000, each: 9 });
+      const due = await ledger.due({ lanes: backlogs, until: suiteNow + 90_000, each: 9 });
       expect(due.flat().map(({ id }) => id)).not.toContain(row.id);
     });
 
@@ -58,14 +59,14 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       const waiting = aRow();
       const claim = changed(waiting, {
         state: "DIALING",
-        backlog: dialingBacklogOf({ account, client: waiting.client, agentId: waiting.agentId }),
+        lane: dialingLane({ account, client: waiting.client, agentId: waiting.agentId }),
         dueAt: suiteNow + 45_000,
       });
       await write(waiting);
       expect(await dialing()).toEqual([]);
       await ledger.write([{ next: claim, seen: waiting.version }]);
       expect(idsOf(await dialing())).toEqual([claim.id]);
-      const placed = changed(claim, { state: "PLACED", backlog: null, dueAt: null });
+      const placed = changed(claim, { state: "PLACED", lane: null, dueAt: null });
       await ledger.write([{ next: placed, seen: claim.version }]);
       expect(await dialing()).toEqual([]);
     });

@@ -29,21 +29,21 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       more: { until?: number; each?: number; after?: DuePosition },
     ) => {
       const { until = suiteNow, each = 100, after } = more;
-      const [places] = await ledger.due({ backlogs: [{ key, after }], until, each });
+      const [places] = await ledger.due({ lanes: [{ key, after }], until, each });
       return places;
     };
 
     it("gives each backlog's rows in the order of their due times, then of their ids", async () => {
-      const rows = [30, 10, 20, 10].map((wait) => aRow({ dueAt: suiteNow + wait, backlog: sales }));
-      const others = [5, 15].map((wait) => aRow({ dueAt: suiteNow + wait, backlog: support }));
+      const rows = [30, 10, 20, 10].map((wait) => aRow({ dueAt: suiteNow + wait, lane: sales }));
+      const others = [5, 15].map((wait) => aRow({ dueAt: suiteNow + wait, lane: support }));
       await write(...rows, ...others);
       const backlogs = [{ key: support }, { key: "[]" }, { key: sales }];
-      expect(await ledger.due({ backlogs, until: suiteNow + 20, each: 100 })).toEqual([
+      expect(await ledger.due({ lanes: backlogs, until: suiteNow + 20, each: 100 })).toEqual([
         placesOf(others),
         [],
         placesOf(rows).slice(0, 3),
       ]);
-      expect(await ledger.due({ backlogs: [], until: suiteNow, each: 100 })).toEqual([]);
+      expect(await ledger.due({ lanes: [], until: suiteNow, each: 100 })).toEqual([]);
     });
 
     it("keeps urgent rows of a client and an agent in a backlog of their own", async () => {
@@ -55,13 +55,13 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
           isUrgent: true,
           notBefore: suiteNow,
           dueAt: suiteNow + wait,
-          backlog: ofUrgent,
+          lane: ofUrgent,
         }),
       );
-      const other = aRow({ ...of, dueAt: suiteNow, backlog: support });
+      const other = aRow({ ...of, dueAt: suiteNow, lane: support });
       await write(...urgent, other);
       const backlogs = [{ key: ofUrgent }, { key: support }];
-      expect(await ledger.due({ backlogs, until: suiteNow + 9, each: 100 })).toEqual([
+      expect(await ledger.due({ lanes: backlogs, until: suiteNow + 9, each: 100 })).toEqual([
         placesOf(urgent),
         placesOf([other]),
       ]);
@@ -73,8 +73,8 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     });
 
     it("goes on after a place, whatever has become of its row", async () => {
-      const rows = rowsOfOneRequest(5, { dueAt: suiteNow, backlog: sales });
-      const later = aRow({ dueAt: suiteNow + 1, backlog: sales });
+      const rows = rowsOfOneRequest(5, { dueAt: suiteNow, lane: sales });
+      const later = aRow({ dueAt: suiteNow + 1, lane: sales });
       await write(...rows, later);
       const all = placesOf([...rows, later]);
       const until = suiteNow + 1;
@@ -89,26 +89,26 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     });
 
     it("goes on after another place in each backlog", async () => {
-      const rows = rowsOfOneRequest(4, { backlog: sales });
-      const others = rowsOfOneRequest(4, { backlog: support });
+      const rows = rowsOfOneRequest(4, { lane: sales });
+      const others = rowsOfOneRequest(4, { lane: support });
       await write(...rows, ...others);
       const [places, otherPlaces] = [placesOf(rows), placesOf(others)];
       const backlogs = [
         { key: sales, after: places[0] },
         { key: support, after: otherPlaces[2] },
       ];
-      expect(await ledger.due({ backlogs, until: suiteNow, each: 9 })).toEqual([
+      expect(await ledger.due({ lanes: backlogs, until: suiteNow, each: 9 })).toEqual([
         places.slice(1),
         otherPlaces.slice(3),
       ]);
     });
 
     it("moves a row with its due time, and loses it once it waits no more", async () => {
-      const row = aRow({ backlog: sales });
+      const row = aRow({ lane: sales });
       const later = changed(row, { dueAt: suiteNow + 50 });
-      const dialing = changed(later, { state: "DIALING", backlog: dialingBacklog });
-      const unknown = changed(dialing, { state: "UNKNOWN", backlog: "watch", dueAt: suiteNow + 9 });
-      const placed = changed(unknown, { state: "PLACED", backlog: null, dueAt: null });
+      const dialing = changed(later, { state: "DIALING", lane: dialingBacklog });
+      const unknown = changed(dialing, { state: "UNKNOWN", lane: "watch", dueAt: suiteNow + 9 });
+      const placed = changed(unknown, { state: "PLACED", lane: null, dueAt: null });
       await write(row);
       expect(await dueOf(sales, {})).toEqual(placesOf([row]));
       await ledger.write([{ next: later, seen: row.version }]);
@@ -145,13 +145,13 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       const told = (deliverAt: number, more: Partial<CallRow> = {}) =>
         aRowIn("PLACED", { deliverTo: receiver, deliverAt, ...more });
       const rows = [told(suiteNow - 5), told(suiteNow - 9), told(suiteNow + 1)];
-      const both = told(suiteNow, { backlog: "results:twilio", dueAt: suiteNow - 1 });
+      const both = told(suiteNow, { lane: "results:twilio", dueAt: suiteNow - 1 });
       const other = told(suiteNow - 7, { deliverTo: "exhausted:*" });
       await write(...rows, both, other);
       const placed = ({ id, deliverAt }: CallRow) => ({ id, dueAt: deliverAt ?? Number.NaN });
       const eventsOf = async (key: string, after?: DuePosition) => {
         const backlogs = [{ key, after }];
-        return (await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 }))[0];
+        return (await ledger.due({ of: "events", lanes: backlogs, until: suiteNow, each: 9 }))[0];
       };
       const due = [...rows.slice(0, 2), both].map(placed).toSorted(byPosition);
       expect(await eventsOf(receiver)).toEqual(due);
@@ -188,7 +188,12 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       const ownOf = async (key: string, after?: DuePosition) => {
         const backlogs = [{ key, after }];
         return (
-          await ledger.due({ of: "client-receiver-events", backlogs, until: suiteNow, each: 9 })
+          await ledger.due({
+            of: "client-receiver-events",
+            lanes: backlogs,
+            until: suiteNow,
+            each: 9,
+          })
         )[0];
       };
       const placed = ({ id, clientReceiverAt = 0 }: CallRow) => ({ id, dueAt: clientReceiverAt });
@@ -205,13 +210,13 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       ]);
       expect(await ownOf(list)).toEqual([placed(early)]);
       const backlogs = [{ key: "events:crm" }];
-      const due = await ledger.due({ of: "events", backlogs, until: suiteNow, each: 9 });
+      const due = await ledger.due({ of: "events", lanes: backlogs, until: suiteNow, each: 9 });
       expect(due).toEqual([[{ id: late.id, dueAt: suiteNow }]]);
       expect(await readRow(ledger, late.id)).toEqual(rest);
     });
 
     it("knows a time far ahead, and none before the epoch", async () => {
-      const row = aRow({ dueAt: Date.UTC(9999, 0), backlog: sales });
+      const row = aRow({ dueAt: Date.UTC(9999, 0), lane: sales });
       await write(row);
       expect(await dueOf(sales, { until: Number.MAX_SAFE_INTEGER })).toEqual(placesOf([row]));
       expect(await dueOf(sales, { until: 0 })).toEqual([]);

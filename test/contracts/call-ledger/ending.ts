@@ -72,7 +72,7 @@ export function describeEnding(
     });
 
     it("reports every row once, page by page", async () => {
-      const rows = rowsOfOneRequest(23, { acceptedAt, state: "EXPIRED", backlog: null });
+      const rows = rowsOfOneRequest(23, { acceptedAt, state: "EXPIRED", lane: null });
       await write(...rows, aRowIn("EXPIRED"));
       expect(idsOf(await endedBy(5))).toEqual(idsOf(rows));
     });
@@ -91,7 +91,7 @@ export function describeEnding(
       for (const list of [{ numberHash: gone.numberHash }, { requestId: requestIdOf(gone.id) }]) {
         expect(await listed(list)).toEqual([]);
       }
-      const [places] = await ledger.due({ backlogs: [{ key: "watch" }], until: suiteNow, each: 9 });
+      const [places] = await ledger.due({ lanes: [{ key: "watch" }], until: suiteNow, each: 9 });
       expect(idsOf(places ?? [])).toEqual([kept.id]);
       expect(idsOf(await endedBy(9))).toEqual([kept.id]);
       // A deleted row reads as absent: it can be inserted, but not written over its former version.

@@ -101,7 +101,7 @@ export function describeListing(
         }
         const [placed] = await ledger.write([
           {
-            next: changed(head, { state: "PLACED", backlog: null, dueAt: null }),
+            next: changed(head, { state: "PLACED", lane: null, dueAt: null }),
             seen: head.version,
           },
         ]);
@@ -118,13 +118,13 @@ export function describeListing(
     it("yields every row once, page by page", async () => {
       const numberHash = aNumberHash();
       const count = perTier({ quick: 8, slow: 16 });
-      const batch = rowsOfOneRequest(count, { numberHash, state: "REJECTED", backlog: null });
+      const batch = rowsOfOneRequest(count, { numberHash, state: "REJECTED", lane: null });
       const rows = [
         ...batch,
         ...Array.from({ length: Math.ceil(count / 2) }, (_, index) =>
           aRow({ acceptedAt: suiteNow - 60_000 - index, numberHash }),
         ),
-        ...rowsOfOneRequest(count, { numberHash, state: "PLACED", backlog: null, dueAt: null }),
+        ...rowsOfOneRequest(count, { numberHash, state: "PLACED", lane: null, dueAt: null }),
       ];
       await write(...rows);
       const requestId = requestIdOf(batch[0]?.id ?? "");
@@ -182,9 +182,9 @@ export function describeListing(
 
     it("finds the few among many, and what lies days apart", inSlowTier, async () => {
       ledger = await create(10);
-      const many = rowsOfOneRequest(700, { state: "PLACED", backlog: null, dueAt: null });
+      const many = rowsOfOneRequest(700, { state: "PLACED", lane: null, dueAt: null });
       const few = [0, 3 * hour, 40 * hour, 9 * 24 * hour].map((age) =>
-        aRow({ acceptedAt: suiteNow - age, state: "CANCELLED", backlog: null, dueAt: null }),
+        aRow({ acceptedAt: suiteNow - age, state: "CANCELLED", lane: null, dueAt: null }),
       );
       await write(...many, ...few);
       expect(idsOf(await through({ state: "CANCELLED" }, 3))).toEqual(newestFirst(few));

@@ -28,7 +28,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       const row = aRow({
         state: "UNKNOWN",
         reason: "time_out",
-        backlog: "watch",
+        lane: "watch",
         claims: ["one", "two"],
         attempt: 2,
         resent: true,
@@ -56,7 +56,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
           { at: 2, state: "CANCELLED", reason: "operator", by: "ops" },
         ],
       });
-      const placed = aRow({ state: "PLACED", backlog: null, dueAt: null, request: null });
+      const placed = aRow({ state: "PLACED", lane: null, dueAt: null, request: null });
       await write(row, placed);
       const read = await ledger.read([row.id, placed.id]);
       expect(read.get(row.id)).toEqual(row);

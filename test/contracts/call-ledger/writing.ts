@@ -44,10 +44,10 @@ export function describeWriting(
       const first = aRow();
       const second = changed(first, {
         state: "DIALING",
-        backlog: dialingBacklog,
+        lane: dialingBacklog,
         dueAt: suiteNow + 1,
       });
-      const late = changed(first, { state: "CANCELLED", backlog: null, dueAt: null });
+      const late = changed(first, { state: "CANCELLED", lane: null, dueAt: null });
       const unread = changed(aRow());
       await ledger.write([{ next: first, seen: null }]);
       const changes = [
@@ -74,7 +74,7 @@ export function describeWriting(
     it("takes two changes of one id for two writes, in their order", async () => {
       const [claim, other] = [aRow(), aRow()];
       const rival = changed(claim);
-      const settled = changed(claim, { state: "PLACED", backlog: null, dueAt: null });
+      const settled = changed(claim, { state: "PLACED", lane: null, dueAt: null });
       const otherSettled = changed(other);
       const changes = [
         { next: otherSettled, seen: other.version }, // written before the row whose version it names
@@ -96,7 +96,7 @@ export function describeWriting(
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
       const mixed = rows.map((row, index) => ({
-        next: changed(row, { state: "PLACED", backlog: null, dueAt: null }),
+        next: changed(row, { state: "PLACED", lane: null, dueAt: null }),
         seen: index % 3 === 0 ? "stale" : row.version,
       }));
       expect(await ledger.write(mixed)).toEqual(rows.map((_, index) => index % 3 !== 0));
@@ -237,9 +237,9 @@ async function viewOf(ledger: CallLedger, calls: CallRow[], numberHash: string) 
     read: (await ledger.read(ids)).rows.toSorted((one, other) => (one.id < other.id ? -1 : 1)),
     lists: lists.map(({ rows }) => rows),
     dialing: (await ledger.dialing(100)).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
-    due: await ledger.due({ backlogs: dueBacklogs.map((key) => ({ key })), until, each: 3 }),
+    due: await ledger.due({ lanes: dueBacklogs.map((key) => ({ key })), until, each: 3 }),
     dueAfter: await ledger.due({
-      backlogs: dueBacklogs.map((key) => ({ key, after })),
+      lanes: dueBacklogs.map((key) => ({ key, after })),
       until,
       each: 9,
     }),

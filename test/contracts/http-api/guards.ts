@@ -83,7 +83,7 @@ async function forget(documents: Documents): Promise<void> {
 }
 
 const allOf = (key: string) => ({
-  backlogs: [{ key }],
+  lanes: [{ key }],
   until: Number.MAX_SAFE_INTEGER,
   each: 100,
 });
@@ -94,7 +94,7 @@ function aWaitingRow(client: string): CallRow {
   return {
     ...createFirstRow({ call, numberHash: aNumberHash(), numberTail: "23" }),
     state: "WAITING",
-    backlog: backlogOf({ client, agentId: request.agent_id }),
+    lane: backlogOf({ client, agentId: request.agent_id }),
     dueAt: Date.now() + dayMs,
     version: "00000000000000000001",
   };

@@ -109,7 +109,7 @@ export function itActsOnCalls(api: OperatorApiBench): void {
     expect((await resolve(not, "not_placed")).body.state).toBe("CANCELLED");
     expect((await resolve(waiting, "placed")).status).toBe(409);
     expect((await resolve(not, "perhaps")).status).toBe(422);
-    expect(await rowOf(placed)).toMatchObject({ request: null, backlog: null });
+    expect(await rowOf(placed)).toMatchObject({ request: null, lane: null });
   });
 
   it("cancels a request's waiting calls, also those that no dialer has seen yet", async () => {

@@ -154,7 +154,7 @@ describe("a client's request, from its acceptance on", () => {
       const next = { ...row, ...more, version: `changed-${index}-${bench.now()}` };
       expect(await bench.rows.write([{ next, seen: row.version }])).toEqual([true]);
     };
-    const asked = { backlog: "results:webhook", dueAt: bench.now() + 60_000 };
+    const asked = { lane: "results:webhook", dueAt: bench.now() + 60_000 };
     await change(0, { result: { ...nothing, status: "busy", word: "busy", endedAt: 1000 } });
     await change(1, asked);
     const { body } = await ask(`/v1/requests/${id}`);

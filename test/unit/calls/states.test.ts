@@ -27,8 +27,8 @@ describe("the table of states", () => {
     expect(statesWhere(({ attention, purge }) => attention && purge === "never")).toEqual([]);
   });
 
-  it("goes on with no call that stands in no backlog", () => {
-    expect(statesWhere(({ open, index }) => open && index === null)).toEqual([]);
+  it("goes on with no call that stands in no lane", () => {
+    expect(statesWhere(({ open, lane }) => open && lane === null)).toEqual([]);
   });
 
   it("has no call redialed whose number is erased", () => {

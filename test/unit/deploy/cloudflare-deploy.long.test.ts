@@ -251,7 +251,7 @@ describe("npm run deploy:cloudflare stops", () => {
       const backlog = { client: "crm", agentId };
       account.databases.get("outbound-calls")?.content.exec(
         `INSERT INTO documents VALUES ('backlog', '${agentId}', 'v', NULL, '${JSON.stringify(backlog)}');
-           INSERT INTO calls (id, version, number_hash, state, backlog, accepted_at, row)
+           INSERT INTO calls (id, version, number_hash, state, lane, accepted_at, row)
              VALUES ('${agentId}', 'v', 'h', 'WAITING', '${agentId}', 0, '')`,
       );
     }

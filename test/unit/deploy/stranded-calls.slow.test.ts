@@ -27,7 +27,7 @@ const lost = { client: "crm", agentId: "agent_lost" };
  * written them: a roll-back looks too.
  */
 const rowsOf = (backlogs: readonly (typeof sales)[]) =>
-  backlogs.map((of) => aRow({ ...of, backlog: backlogOf(of), dueAt: 2_000_000_000_000 }));
+  backlogs.map((of) => aRow({ ...of, lane: backlogOf(of), dueAt: 2_000_000_000_000 }));
 const documentsOf = (backlogs: readonly (typeof sales)[]) =>
   [...backlogs, { client: "crm", agentId: "agent_empty" }].map((of) => ({
     kind: "backlog" as const,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { analysesBacklogOf, type CallRow } from "#shared/calls/call-row.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { analysesLane } from "#shared/calls/lane.ts";
 import type { ReadResult } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
@@ -32,8 +33,8 @@ async function awaitOne(bench: Bench, client: string) {
   bench.record = async () => pending;
   await pollAfter(bench, 2);
   const row = await rowOf(bench, call);
-  const backlog = analysesBacklogOf({ account: "vapi" });
-  expect(row).toMatchObject({ result: { status: "completed" }, request: {}, backlog });
+  const lane = analysesLane({ account: "vapi" });
+  expect(row).toMatchObject({ result: { status: "completed" }, request: {}, lane });
   return row;
 }
 
@@ -131,7 +132,7 @@ describe("the number of an ended call", () => {
     bench.record = async () => Promise.reject(new Error("nobody may ask"));
     bench.changePlan(plan);
     for (let minute = 0; minute < 60; minute++) await pollAfter(bench, 1);
-    expect(await rowOf(bench, row)).toMatchObject({ request: null, dueAt: null, backlog: null });
+    expect(await rowOf(bench, row)).toMatchObject({ request: null, dueAt: null, lane: null });
     expect(bench.eventsOf("results.unreachable")).toEqual([]);
   });
 

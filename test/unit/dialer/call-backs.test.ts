@@ -69,7 +69,7 @@ describe("a callee who asked to be called back", () => {
     const { bench, call, report, next } = await dial();
     const wished = inMs(bench, 2 * dayMs);
     await report({ wished });
-    expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null, backlog: null });
+    expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null, lane: null });
     expect(await rowOf(bench, next)).toMatchObject({
       state: "WAITING",
       reason: "call_back",
@@ -278,7 +278,7 @@ describe("a wish in a provider's analysis", () => {
       expect(bench.now() - (result?.readAt ?? 0)).toBeLessThan((minutes + 1) * minuteMs);
       await pollAfter(bench, 1);
     }
-    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, backlog: null });
+    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, lane: null });
     expect(await rowOf(bench, call)).not.toHaveProperty("callBack");
   });
 
@@ -291,7 +291,7 @@ describe("a wish in a provider's analysis", () => {
     await eraseRows({ hash, at: bench.now(), by: "operator" }, deps);
     expect(await rowOf(bench, call)).toMatchObject({ request: null, erasedAt: bench.now() });
     await pollAfter(bench, 2);
-    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, backlog: null });
+    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, lane: null });
   });
 
   it("keeps no number for longer where many wait and the provider is down", async () => {

@@ -239,10 +239,10 @@ describe("an urgent call", () => {
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 60 });
     const call = firstOf(await putWaiting(bench, 1, 0, { urgent: true }));
     await bench.simulate(5);
-    const { state, backlog, isUrgent } = await rowOf(bench, call);
-    expect({ state, backlog, isUrgent }).toEqual({
+    const { state, lane, isUrgent } = await rowOf(bench, call);
+    expect({ state, lane, isUrgent }).toEqual({
       state: "WAITING",
-      backlog: '["crm","agent_sales","urgent"]',
+      lane: '["crm","agent_sales","urgent"]',
       isUrgent: true,
     });
   });

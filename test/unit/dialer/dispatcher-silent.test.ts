@@ -79,8 +79,7 @@ describe("a dispatcher that does not beat", () => {
     let asked = 0;
     bench.breakLedger({
       due: (query) => {
-        if (query.each === 1 && query.backlogs.some(({ key }) => key.includes("client_")))
-          asked += 1;
+        if (query.each === 1 && query.lanes.some(({ key }) => key.includes("client_"))) asked += 1;
         return bench.rows.due(query);
       },
     });

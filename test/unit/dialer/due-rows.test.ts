@@ -57,7 +57,7 @@ it("reads no row of a paused backlog", async () => {
   const asked: string[] = [];
   bench.breakLedger({
     due: (query) => {
-      asked.push(...query.backlogs.map((one) => one.key));
+      asked.push(...query.lanes.map((one) => one.key));
       return bench.rows.due(query);
     },
   });

@@ -14,7 +14,6 @@ function createDeps(calls: number, dueInMs = 60_000) {
     client: "crm",
     agentId: "agent_sales",
     account: "a",
-    backlog: "b",
   }));
   return { ...deps, ledger: { ...deps.ledger, dialing: async () => listed } };
 }

@@ -77,7 +77,7 @@ describe("a finished request", () => {
     };
     return { rows, changeTo };
   };
-  const ended = { backlog: null, dueAt: null };
+  const ended = { lane: null, dueAt: null };
 
   it("is counted as its calls are when the last one is over, not when each was", async () => {
     const bench = createEventsBench(finished);
@@ -100,7 +100,7 @@ describe("a finished request", () => {
     await deliverFor(bench, 3);
     // It was placed after all, and its result is waited for.
     const soon = bench.now() + 10 * minuteMs;
-    await changeTo(0, { state: "PLACED", backlog: "results:none", dueAt: soon });
+    await changeTo(0, { state: "PLACED", lane: "results:none", dueAt: soon });
     await changeTo(2, { state: "EXPIRED", ...ended });
     await deliverFor(bench, 5);
     expect(bench.posted).toEqual([]);
@@ -190,7 +190,7 @@ describe("a finished request", () => {
       ...open,
       version: "e1",
       state: "EXPIRED",
-      backlog: null,
+      lane: null,
       dueAt: null,
     } as const;
     await ledger.write([{ next: expired, seen: open.version }]);

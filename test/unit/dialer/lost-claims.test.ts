@@ -56,7 +56,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
       const placed = await rowOf(bench, row);
       expect(placed).toMatchObject({ state: "PLACED", reason: "found", request: null });
       expect(placed.claims).toContain("lost");
-      expect(placed).toMatchObject({ result: { status: "busy" }, backlog: null, dueAt: null });
+      expect(placed).toMatchObject({ result: { status: "busy" }, lane: null, dueAt: null });
       const isLate = ["CANCELLED", "REDIALED"].includes(state);
       expect(bench.eventsOf("call.placed_late")).toHaveLength(isLate ? 1 : 0);
     },
@@ -123,7 +123,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     expect(await reportLost(bench, lost)).toEqual([{ retryAfterSeconds: 5 }]);
     expect(await isListed(bench, lost)).toBe(true);
     // A message that came again gave the call a row, which waits for a person.
-    await put(bench, { ...lost, state: "NEEDS_REVIEW", backlog: null, dueAt: null });
+    await put(bench, { ...lost, state: "NEEDS_REVIEW", lane: null, dueAt: null });
     bench.advance(5_000);
     expect(await bench.deliverEvents()).toEqual(["ack"]);
     expect(await rowOf(bench, lost)).toMatchObject({ state: "PLACED", optedOut: true });

@@ -53,7 +53,7 @@ describe("a provider's callback", () => {
     await callback(bench, await rowOf(bench, call));
     bench.record = async () => busy;
     await pollAfter(bench, 3);
-    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, lane: null });
   });
 
   it("changes nothing if its provider has no records to tell a result", async () => {
@@ -163,7 +163,7 @@ describe("a provider's callback", () => {
     const row = await rowOf(bench, call);
     await bench.rows.write([
       {
-        next: { ...row, state: "CANCELLED", backlog: null, dueAt: null, version: "c" },
+        next: { ...row, state: "CANCELLED", lane: null, dueAt: null, version: "c" },
         seen: row.version,
       },
     ]);

@@ -39,7 +39,7 @@ describe("a result that is told", () => {
     const placed = await putIn(bench, "PLACED", aCallNow(bench), { route });
     for (const before of resultStatuses) {
       for (const told of resultStatuses) {
-        const row = { ...placed, backlog: null, result: { ...nothing, status: before } };
+        const row = { ...placed, lane: null, result: { ...nothing, status: before } };
         const next = recordResult(row, { result: { ...nothing, status: told }, pollAt: 9 }, write);
         const isEnd = told !== "live";
         const mayChange =
@@ -70,7 +70,7 @@ describe("the calls of an account", () => {
     for (let n = 0; n < calls; n++) {
       const at = bench.now();
       const row = rowIn("PLACED", aCallNow(bench), { at, dueAt: at, route });
-      await put(bench, { ...row, backlog: "results:twilio", dueAt: at, providerCallId: `CA_${n}` });
+      await put(bench, { ...row, lane: "results:twilio", dueAt: at, providerCallId: `CA_${n}` });
     }
     const asked = new Set<string>();
     bench.record = async ({ providerCallId }) => {
@@ -99,7 +99,7 @@ describe("a placed call", () => {
     bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
     await bench.simulate(120);
     const row = await rowOf(bench, call);
-    expect(row).toMatchObject({ state: "PLACED", reason: "found", backlog: "results:twilio" });
+    expect(row).toMatchObject({ state: "PLACED", reason: "found", lane: "results:twilio" });
     expect(row.dueAt).not.toBeNull();
   });
 
@@ -122,8 +122,8 @@ describe("a placed call", () => {
     const call = aCallNow(bench);
     await sendEach(bench, call);
     await bench.deliver();
-    const { backlog, dueAt, claimedAt } = await rowOf(bench, call);
-    expect([backlog, (dueAt ?? 0) - (claimedAt ?? 0)]).toEqual(["results:webhook", 240 * minuteMs]);
+    const { lane, dueAt, claimedAt } = await rowOf(bench, call);
+    expect([lane, (dueAt ?? 0) - (claimedAt ?? 0)]).toEqual(["results:webhook", 240 * minuteMs]);
   });
 
   it("is left as it is by a callback if its provider tells nothing", async () => {
@@ -134,7 +134,7 @@ describe("a placed call", () => {
     await sendEach(bench, call);
     await bench.deliver();
     const row = await rowOf(bench, call);
-    expect(row).toMatchObject({ state: "PLACED", backlog: null, dueAt: null });
+    expect(row).toMatchObject({ state: "PLACED", lane: null, dueAt: null });
     const hint = { kind: "callback", account: "telnyx" } as const;
     const claim = row.claims.at(-1) ?? "";
     await bench.eventsQueue.send({ ...hint, call: { id: call.id, claim } });

@@ -31,7 +31,7 @@ describe("the result of a placed call", () => {
     await pollAfter(bench, 1);
     expect(asked).toEqual([`CA_${call.id}`]);
     const row = await rowOf(bench, call);
-    expect(row).toMatchObject({ state: "PLACED", backlog: null, dueAt: null, request: null });
+    expect(row).toMatchObject({ state: "PLACED", lane: null, dueAt: null, request: null });
     expect(row.result).toMatchObject({ status: "completed", seconds: 42 });
     expect(bench.eventsOf("call.result")).toMatchObject([
       { result: "completed", call_id: call.id },
@@ -46,7 +46,7 @@ describe("the result of a placed call", () => {
     const bench = createBench(null);
     const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
-    expect(row).toMatchObject({ backlog: null, dueAt: null, result: null });
+    expect(row).toMatchObject({ lane: null, dueAt: null, result: null });
     expect(toStoredRow(row)).not.toHaveProperty("result");
     await bench.sweep();
     expect(bench.eventsQueue.take()).toEqual([]);
@@ -65,7 +65,7 @@ describe("the result of a placed call", () => {
     expect(asked).toEqual([2, 6, 14, 30, 40]);
     expect(await rowOf(bench, call)).toMatchObject({
       result: { status: "unknown" },
-      backlog: null,
+      lane: null,
       dueAt: null,
     });
   });
@@ -89,7 +89,7 @@ describe("the result of a placed call", () => {
     await pollAfter(bench, 30);
     expect(await rowOf(bench, call)).toMatchObject({
       result: { status: "live" },
-      backlog: "results:twilio",
+      lane: "results:twilio",
     });
     bench.record = async () => completed;
     await pollAfter(bench, 1);
@@ -175,7 +175,7 @@ describe("the result of a placed call", () => {
     await bench.sweep();
     bench.changePlan(twilio);
     await bench.deliverEvents();
-    expect(await rowOf(bench, call)).toMatchObject({ result: null, backlog: "results:twilio" });
+    expect(await rowOf(bench, call)).toMatchObject({ result: null, lane: "results:twilio" });
     bench.changePlan({ ...twilio, results: {} });
     bench.record = async () => busy;
     await pollAfter(bench, 1);
@@ -193,7 +193,7 @@ describe("the result of a placed call", () => {
     expect(await resultOf(bench, bad)).toBeNull();
     await pollAfter(bench, 24 * 60);
     expect(await resultOf(bench, bad)).toMatchObject({ status: "unknown" });
-    expect(await rowOf(bench, bad)).toMatchObject({ backlog: null, dueAt: null });
+    expect(await rowOf(bench, bad)).toMatchObject({ lane: null, dueAt: null });
   });
 
   it("is asked for of three calls at most while the account does not answer", async () => {

@@ -231,8 +231,8 @@ describe("a settlement", () => {
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 900 });
     const startedAt = bench.now();
     await bench.deliver();
-    const { backlog } = await rowOf(bench, call);
-    expect(await documentOf(bench, "backlog", backlog ?? "")).toMatchObject({
+    const { lane } = await rowOf(bench, call);
+    expect(await documentOf(bench, "backlog", lane ?? "")).toMatchObject({
       value: { client: "crm", agentId: "agent_sales", usedAt: startedAt },
     });
   });

@@ -52,11 +52,11 @@ describe("a signed callback", () => {
   it("tells the result of its call, which is then no longer waited for", async () => {
     const bench = createBench();
     const placed = await place(bench);
-    expect(placed).toMatchObject({ state: "PLACED", backlog: "results:webhook" });
+    expect(placed).toMatchObject({ state: "PLACED", lane: "results:webhook" });
     expect(await tell(bench, placed)).toEqual(["ack"]);
     expect(await rowOf(bench, placed)).toMatchObject({
       result: { status: "busy" },
-      backlog: null,
+      lane: null,
       dueAt: null,
     });
   });
@@ -71,7 +71,7 @@ describe("a signed callback", () => {
     }
     expect(await rowOf(bench, placed)).toMatchObject({
       result: { status: "unknown" },
-      backlog: null,
+      lane: null,
     });
     await tell(bench, placed); // late, and still better than nothing
     expect(await rowOf(bench, placed)).toMatchObject({ result: { status: "busy" } });

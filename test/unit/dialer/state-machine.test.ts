@@ -1,7 +1,8 @@
 import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
-import { backlogOf, toCall, type CallRow, watchBacklog } from "#shared/calls/call-row.ts";
+import { backlogOf, toCall, type CallRow } from "#shared/calls/call-row.ts";
+import { watchLane } from "#shared/calls/lane.ts";
 import { type CallState, callStates } from "#shared/calls/states.ts";
 import {
   applyAction,
@@ -119,7 +120,7 @@ describe("a settlement", () => {
     expect(placed).toMatchObject({
       request: null,
       providerCallId: "CA1",
-      backlog: null,
+      lane: null,
       dueAt: null,
     });
     const known1 = rowOf("UNKNOWN", { providerCallId: "CA0" });
@@ -252,18 +253,18 @@ describe("a row", () => {
       resent: false,
       unknownSince: null,
       misses: 0,
-      backlog: backlogOf(row),
+      lane: backlogOf(row),
       dueAt: now + 5,
       request: row.request,
     });
   });
 
   it.each(["REJECTED", "EXPIRED", "CANCELLED", "NEEDS_REVIEW"] as const)(
-    "that is %s keeps its claims and its call, and is in no backlog",
+    "that is %s keeps its claims and its call, and is in no lane",
     (state) => {
       const row = rowOf("DIALING");
       const next = applySettlement(row, settlementIn(state, "last"), "fresh");
-      expect(next).toMatchObject({ claims: ["earlier", "last"], backlog: null, dueAt: null });
+      expect(next).toMatchObject({ claims: ["earlier", "last"], lane: null, dueAt: null });
       expect(next && toCall(next)).toEqual(toCall(row));
     },
   );
@@ -271,7 +272,7 @@ describe("a row", () => {
   it("that is UNKNOWN keeps its claims, is watched, and records since when", () => {
     const settlement = { ...settlementIn("UNKNOWN", "last"), dueAt: now + 60_000 };
     const next = applySettlement(rowOf("DIALING"), settlement, "fresh");
-    const watched = { claims: ["earlier", "last"], backlog: watchBacklog };
+    const watched = { claims: ["earlier", "last"], lane: watchLane };
     expect(next).toMatchObject({ ...watched, dueAt: now + 60_000, unknownSince: now });
     // The outcome has been unknown since before the resend.
     const again = applySettlement(

@@ -12,13 +12,8 @@ import { logDecision } from "#functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
 import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
-import {
-  backlogOf,
-  backlogOfKey,
-  dialingBacklogOf,
-  resultsBacklogOf,
-  waitingBacklogOf,
-} from "#shared/calls/call-row.ts";
+import { backlogOf, backlogOfKey, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { dialingLane, resultsLane } from "#shared/calls/lane.ts";
 import {
   hashedNumberOf,
   isTestClient,
@@ -123,7 +118,7 @@ describe("test calls are apart from real ones", () => {
     expect(plannedTypes).not.toContain(sandboxType); // no plan may name it
     const later = { ...stored, route: { ...sandboxRoute, provider: "of-a-later-version" } };
     expect(parseRow(row.id, row.version, later)).toBeUndefined();
-    expect(row.dueAt === null || isOfTests(row.backlog ?? "")).toBe(true);
+    expect(row.dueAt === null || isOfTests(row.lane ?? "")).toBe(true);
   });
 
   it("by the documents of their backlogs", async () => {
@@ -168,12 +163,12 @@ describe("test calls are apart from real ones", () => {
 
 /** True for a backlog of test calls: of a client, of calls under way, of unknown outcomes or of results. */
 function isOfTests(backlog: string): boolean {
-  const dialing = dialingBacklogOf({
+  const dialing = dialingLane({
     account: `${client}:twilio-eu`,
     client,
     agentId: "agent_sales",
   });
-  const names = [dialing, "watch", resultsBacklogOf({ account: `${client}:twilio-eu` })];
+  const names = [dialing, "watch", resultsLane({ account: `${client}:twilio-eu` })];
   return (
     names.includes(backlog) || backlog === waitingBacklogOf({ client, agentId: "agent_sales" })
   );
@@ -188,7 +183,7 @@ describe("a test client's account", () => {
     expect({ ...table.account(own), name, mode }).toEqual(table.account(sandboxRoute));
     expect(table.account(own)).toMatchObject({ timeoutSeconds: 7, callsPerDay: 3, liveCalls: 2 });
     expect(table.account(own).pace).toBeDefined(); // twilio's default
-    expect(resultsBacklogOf(sandboxRoute)).toBe("results:test:*");
+    expect(resultsLane(sandboxRoute)).toBe("results:test:*");
   });
 
   it("cannot be named in a dial plan", () => {

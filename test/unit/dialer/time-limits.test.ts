@@ -364,9 +364,7 @@ describe("a sweep", () => {
     await putIn(bench, "DIALING", lapsed, { at: bench.now() - 600_000 });
     bench.breakLedger({
       due: (query) =>
-        query.backlogs.some(({ key }) => key === waiting.backlog)
-          ? silent()
-          : bench.rows.due(query),
+        query.lanes.some(({ key }) => key === waiting.lane) ? silent() : bench.rows.due(query),
     });
     await within(10, sweep(bench.deps, Date.now() + 120_000));
     expect(await stateOf(bench, lapsed)).toBe("UNKNOWN");

@@ -67,7 +67,7 @@ describe("a change of a row", () => {
       { ...settlement, state: "PLACED" },
       "fresh",
     );
-    expect(next).toMatchObject({ state: "PLACED", backlog: null, dueAt: null });
+    expect(next).toMatchObject({ state: "PLACED", lane: null, dueAt: null });
   });
 });
 

@@ -50,7 +50,7 @@ describe("a call of an agent with retry", () => {
     expect(await rowOf(bench, call)).toMatchObject({
       state: "PLACED",
       next: { id: second.id },
-      backlog: null,
+      lane: null,
       dueAt: null,
       request: null,
       tries: { number: 1, budget: 3 },
@@ -94,7 +94,7 @@ describe("a call of an agent with retry", () => {
     for (let hour = 0; hour < 31 * 24; hour++) await pollAfter(bench, 60);
     expect(bench.dialed).toHaveLength(1);
     const ended = { state: "PLACED", result: { status: "unknown" } };
-    const erased = { request: null, backlog: null, dueAt: null };
+    const erased = { request: null, lane: null, dueAt: null };
     expect(await rowOf(bench, call)).toMatchObject({ ...ended, ...erased });
     expect(bench.stored.size).toBe(1);
     expect(bench.queued()).toEqual([]);
@@ -124,7 +124,7 @@ describe("a call of an agent with retry", () => {
       tell(bench, { ...nothing, status });
       await pollAfter(bench, 2);
       const row = await rowOf(bench, call);
-      expect(row).toMatchObject({ result: { status }, request: null, backlog: null });
+      expect(row).toMatchObject({ result: { status }, request: null, lane: null });
       expect(row.next).toBeUndefined();
       await bench.simulate(4 * 3600);
       expect(bench.dialed).toHaveLength(1);
@@ -141,7 +141,7 @@ describe("a call of an agent with retry", () => {
     expect((await rowOf(bench, call)).request).toBeNull();
     bench.record = async () => busy;
     for (let minute = 0; minute < 60; minute++) await pollAfter(bench, 1);
-    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, backlog: null });
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "busy" }, lane: null });
     expect((await rowOf(bench, call)).next).toBeUndefined();
   });
 

@@ -35,15 +35,15 @@ async function putLater(bench: Bench, call: Call, fields: object) {
   const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
   const json = JSON.stringify({ ...row, ...fields });
   bench.stored.set(call.id, { id: call.id, version: "later", json });
-  const { backlog } = row;
+  const { lane } = row;
   const dueAt = bench.now();
   bench.breakLedger({
     async due(query) {
       const pages = await bench.rows.due(query);
-      return query.backlogs.map(({ key, after }, index) => {
+      return query.lanes.map(({ key, after }, index) => {
         const page = pages[index] ?? [];
         const isBehind = after !== undefined && after.dueAt >= dueAt && after.id >= call.id;
-        if (key !== backlog || query.until < dueAt || isBehind) return page;
+        if (key !== lane || query.until < dueAt || isBehind) return page;
         return [{ id: call.id, dueAt }, ...page].slice(0, query.each);
       });
     },
@@ -90,7 +90,7 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     bench.breakLedger({
       due: async (query) => {
         const pages = await bench.rows.due(query);
-        if (query.backlogs[0]?.key !== "watch") return pages;
+        if (query.lanes[0]?.key !== "watch") return pages;
         return [[{ id: bad.id, dueAt: 0 }, ...(pages[0] ?? [])]];
       },
     });

@@ -189,7 +189,7 @@ describe("GET /operator/backlogs", () => {
     const asked: number[] = [];
     const due = ledger.due.bind(ledger);
     ledger.due = (query) => {
-      asked.push(query.backlogs.length * query.each);
+      asked.push(query.lanes.length * query.each);
       return due({ ...query });
     };
     const first = await ask("?limit=1");
