@@ -97,12 +97,12 @@ export function handler(
   context?: LambdaContext,
 ): ReturnType<ReturnType<typeof handle>>;
 export async function handler(event: LambdaEvent | SQSEvent, context?: LambdaContext) {
-  if ("Records" in event) return keep(event);
+  if ("Records" in event) return storeLetters(event);
   const answer = await wire();
   return answer(adaptEvent(event, process.env["BASE_PATH"]), context);
 }
 
-async function keep({ Records }: SQSEvent): Promise<SQSBatchResponse> {
+async function storeLetters({ Records }: SQSEvent): Promise<SQSBatchResponse> {
   const letters = Records.map((record) => ({
     ...toSqsDelivery(record, platform.s3, platform.bucket),
     envelope: record.body,

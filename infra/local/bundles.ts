@@ -23,7 +23,7 @@ interface BundledWorkers extends Record<WorkerName, BundledWorker> {
 }
 
 const root = resolve(import.meta.dirname, "../..");
-/** `npm ci` removes what is kept there. */
+/** `npm ci` removes what is cached there. */
 const cache = join(root, "node_modules/.cache/outbound-calls");
 /** All that the bundles depend on, with what their build has written. */
 const inputs = [
@@ -42,8 +42,8 @@ const made = ["functions/api/generated"];
  * the last bundles are used again while no file that they depend on has changed.
  */
 export function bundleWorkers(): Promise<BundledWorkers> {
-  const kept = join(cache, "workers.json");
-  return cacheWhileUnchanged({ root, inputs, made, kept }, async () => {
+  const cached = join(cache, "workers.json");
+  return cacheWhileUnchanged({ root, inputs, made, cached }, async () => {
     const { build } = await import("../generate/build.ts");
     await build();
     const { bundlePump } = await import("./pump-worker.ts");
@@ -60,11 +60,11 @@ export function bundleWorkers(): Promise<BundledWorkers> {
 
 /**
  * Puts the bundles of both Lambda functions into folders of `directory`, as they would be deployed, and that of what starts
- * them: Node would load 13 MB to strip its types. They are kept likewise.
+ * them: Node would load 13 MB to strip its types. They are cached likewise.
  */
 export async function bundleFunctions(directory: string): Promise<void> {
-  const kept = join(cache, "functions.json");
-  const files = await cacheWhileUnchanged({ root, inputs, made, kept }, async () => {
+  const cached = join(cache, "functions.json");
+  const files = await cacheWhileUnchanged({ root, inputs, made, cached }, async () => {
     const { bundleForLambda, bundleFunction, functionNames } = await import("../aws/bundle.ts");
     await Promise.all([
       ...functionNames.map((name) => bundleFunction(name, join(directory, name))),

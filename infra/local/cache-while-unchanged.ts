@@ -9,26 +9,26 @@ interface Sources {
   /** Patterns of those among them that are written as the result is made. */
   made: readonly string[];
   /** The file that keeps the last result. */
-  kept: string;
+  cached: string;
 }
 
 /**
  * Returns the last result while no file that it was made of has changed, come or gone, and else makes it anew. Results are
- * kept as JSON. Several processes may do so at once.
+ * cached as JSON. Several processes may do so at once.
  */
 export async function cacheWhileUnchanged<Result>(
   sources: Sources,
   make: () => Promise<Result>,
 ): Promise<Result> {
   const hashAll = () => hashInputs({ ...sources, made: [] });
-  const last: { hash: string; result: Result } | undefined = await readCached(sources.kept);
+  const last: { hash: string; result: Result } | undefined = await readCached(sources.cached);
   if (last !== undefined && last.hash === (await hashAll())) return last.result;
   const before = await hashInputs(sources);
   const result = await make();
   // Where a file was changed meanwhile, nobody knows of which of its states the result is.
   if ((await hashInputs(sources)) === before) {
     const next = { hash: await hashAll(), result };
-    await keep(sources.kept, next).catch(() => undefined); // a folder without write access only costs time
+    await store(sources.cached, next).catch(() => undefined); // a folder without write access only costs time
   }
   return result;
 }
@@ -54,7 +54,7 @@ async function readCached(path: string) {
 }
 
 /** Renames a finished file into place: a process that reads at the same time finds the former one or this one. */
-async function keep(path: string, content: object): Promise<void> {
+async function store(path: string, content: object): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify(content));

@@ -15,7 +15,7 @@ const bodySecondsMax = 15;
 export function createS3DeadLetters(s3: () => Promise<S3Client>, bucket: string): DeadLetters {
   const objectOf = (name: string) => ({ Bucket: bucket, Key: `${letterPrefix}${name}` });
   return {
-    async keep(name, body) {
+    async store(name, body) {
       const { PutObjectCommand } = await import("@aws-sdk/client-s3");
       await (await s3()).send(new PutObjectCommand({ ...objectOf(name), Body: body }));
     },

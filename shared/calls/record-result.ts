@@ -1,15 +1,8 @@
 import type { CallResult } from "./call-result.ts";
+import { contradicted, hasEnded } from "./ended.ts";
 import type { CallRow } from "./call-row.ts";
 import { resultsLane } from "./lane.ts";
 import type { Write } from "./transitions.ts";
-
-/** Reason in the history of a call whose provider has reported two different ends. */
-export const contradicted = "result_contradicted";
-
-/** True if a call's end is known. */
-export function hasEnded(result: CallResult | null | undefined): boolean {
-  return result != null && result.status !== "live" && result.status !== "unknown";
-}
 
 /**
  * Applies a provider's report of a placed call. The first reported end stays, except `unknown`, which is set when
@@ -39,10 +32,4 @@ export function recordResult(
   if (isEnd) return { ...next, lane: null, dueAt: null, updatedAt: at };
   // A row settled under a plan without `results` enters the backlog with its first record.
   return { ...next, lane: row.route && resultsLane(row.route), dueAt: pollAt };
-}
-
-/** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
-export function isSuperseded({ next, result, history }: CallRow): boolean {
-  if (next === undefined || !hasEnded(result)) return false;
-  return history.every(({ reason }) => reason !== contradicted);
 }

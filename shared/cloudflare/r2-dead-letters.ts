@@ -13,7 +13,7 @@ const storeSecondsMax = 15;
 export function createR2DeadLetters(bucket: R2Bucket): DeadLetters {
   const within = <Result>(work: Promise<Result>) => withTimeLimit(work, storeSecondsMax);
   return {
-    async keep(name, body) {
+    async store(name, body) {
       await within(bucket.put(`${letterPrefix}${name}`, body));
     },
     list({ after, limit }) {

@@ -165,7 +165,7 @@ export async function readClientReceivers(
  */
 async function recordRequests(changes: readonly Change[], deps: OutboxDeps): Promise<void> {
   const { plan, documents, random } = deps;
-  const notes = changes.flatMap(({ next, seen }) => {
+  const records = changes.flatMap(({ next, seen }) => {
     const isFirst = seen === null && indexOf(next.id) === 0 && !isLaterTry(next);
     const isWanted = (receiver: Receiver | undefined) =>
       receiver?.types.includes("request.finished") === true;
@@ -176,7 +176,7 @@ async function recordRequests(changes: readonly Change[], deps: OutboxDeps): Pro
     return { next: followed, seen: null };
   });
   // An existing document is from an earlier delivery, and stays.
-  if (notes.length > 0) await documents.write(notes);
+  if (records.length > 0) await documents.write(records);
 }
 
 /** Returns the initial document with which sweeps track a request until all of its calls are finished. */

@@ -14,7 +14,7 @@ import { isLaterTry, triesLeft } from "../calls/chain.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { isOfRestore } from "../calls/restore-row.ts";
-import { hasEnded } from "../calls/record-result.ts";
+import { hasEnded } from "../calls/ended.ts";
 import {
   indexClientReceiverEvents,
   clientReceiverDeliveryOf,

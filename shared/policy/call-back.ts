@@ -1,6 +1,6 @@
 import type { CallRequest } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { contradicted, hasEnded } from "../calls/record-result.ts";
+import { contradicted, hasEnded } from "../calls/ended.ts";
 import { callBackLateMs, type CallBackRefusal, wishField } from "../calls/tries.ts";
 import { findCallBacks } from "../dial-plan/dial-plan.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";

@@ -23,7 +23,7 @@ export interface LetterPage {
  */
 export interface DeadLetters {
   /** Stores a message. Storing it once more replaces it. */
-  keep(name: string, body: string): Promise<void>;
+  store(name: string, body: string): Promise<void>;
   /**
    * Lists letters in the order of their names, at most `limit` and 1,000, starting behind `after`. A page may be shorter
    * though more follow: only `next` shows it.

@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { isSuperseded } from "../calls/record-result.ts";
+import { isSuperseded } from "../calls/ended.ts";
 import { states } from "../calls/states.ts";
 import type { Log } from "../lib/log.ts";
 import type { CallLedger } from "../ports/ledger.ts";

@@ -77,7 +77,7 @@ const deps: DialerDeps = {
   journal: createMemoryJournal(),
   deadLetters: {
     ...createMemoryDeadLetters(),
-    keep: () => Promise.reject(new Error("a message was given up")),
+    store: () => Promise.reject(new Error("a message was given up")),
   },
   settings: valueOf(
     readDialerSettings(

@@ -180,7 +180,7 @@ export function createService(
     journal: createMemoryJournal(),
     deadLetters: {
       ...createMemoryDeadLetters(),
-      keep: () => Promise.reject(new Error("a message was given up")),
+      store: () => Promise.reject(new Error("a message was given up")),
     },
     settings: {
       ...settingsUnder(plan, log),

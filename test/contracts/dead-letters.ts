@@ -28,7 +28,7 @@ export function describeDeadLetters(
       const letter = toLetterName("calls", "0123-abcd");
       const body = '{"name":"Zoë"}';
       const before = Date.now();
-      await letters.keep(letter, body);
+      await letters.store(letter, body);
       const read = await letters.read(letter);
       expect(read).toMatchObject({ name: letter, body, bytes: 15 });
       // A store may tell whole seconds.
@@ -45,7 +45,7 @@ export function describeDeadLetters(
 
     it("are listed page by page, those of both queues, by their names", async () => {
       for (const one of ["events-1", "calls-2", "calls-1", "events-2"]) {
-        await letters.keep(one, one);
+        await letters.store(one, one);
       }
       const first = await names(undefined, 3);
       expect(first).toEqual(["calls-1", "calls-2", "events-1"]);
@@ -54,7 +54,7 @@ export function describeDeadLetters(
 
     it("are fetched beside their message where that only names an object", async () => {
       const claimCheck = '{"kind":"claim_check","key":"messages/of-a-letter"}';
-      await letters.keep("calls-1", claimCheck);
+      await letters.store("calls-1", claimCheck);
       expect((await letters.read("calls-1"))?.body).toBe(claimCheck);
       await putObject("messages/of-a-letter", "the body");
       expect((await letters.read("calls-1"))?.body).toBe("the body");
@@ -62,7 +62,8 @@ export function describeDeadLetters(
 
     it("are listed to the end, also where a page is short or none fits", async () => {
       const others = ["calls-1!", "calls-1+", "calls-1~"]; // objects that are no letters
-      for (const one of ["calls-1", ...others, "calls-2", "events-1"]) await letters.keep(one, one);
+      for (const one of ["calls-1", ...others, "calls-2", "events-1"])
+        await letters.store(one, one);
       const pages: string[][] = [];
       let after: string | undefined;
       do {
@@ -76,8 +77,8 @@ export function describeDeadLetters(
     });
 
     it("are replaced where the same message is stored once more", async () => {
-      await letters.keep("calls-1", "one");
-      await letters.keep("calls-1", "other");
+      await letters.store("calls-1", "one");
+      await letters.store("calls-1", "other");
       expect(await names()).toEqual(["calls-1"]);
       expect((await letters.read("calls-1"))?.body).toBe("other");
     });

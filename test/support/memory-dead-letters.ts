@@ -15,7 +15,7 @@ export function createMemoryDeadLetters(
     bytes: Buffer.byteLength(body),
   });
   return {
-    keep: async (name, body) => void letters.set(name, body),
+    store: async (name, body) => void letters.set(name, body),
     async list({ after = "", limit }) {
       const all = [...letters]
         .filter(([name]) => name > after)

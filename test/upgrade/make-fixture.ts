@@ -192,11 +192,11 @@ async function storeObjects(
   const name = "messages/6f0c2f7e-5d1f-4d55-8f0e-3c9d4b1a7e10";
   await platform.load({ tables: {}, objects: { [name]: text } });
   put("messages", [JSON.stringify({ kind: "claim_check", key: name })]);
-  await deadLetters.keep("calls-unreadable", JSON.stringify({ kind: "of-a-later-version" }));
+  await deadLetters.store("calls-unreadable", JSON.stringify({ kind: "of-a-later-version" }));
   const letter = JSON.stringify(toCallsMessage([dead]));
   const event = JSON.stringify(signed);
-  await deadLetters.keep("calls-7", letter);
-  await deadLetters.keep("events-8", event);
+  await deadLetters.store("calls-7", letter);
+  await deadLetters.store("events-8", event);
 }
 
 function mustAll(written: readonly boolean[]): void {

@@ -10,8 +10,8 @@ export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { plan, numbers, hashKeys, eventsKeys } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);
   const random = { version: () => randomVersion(randomId()) };
-  const telling = { plan, documents, eventsQueue, clock, random, log, knownReceivers: new Map() };
-  const ledger = outboxLedger(deps.ledger, telling);
+  const outbox = { plan, documents, eventsQueue, clock, random, log, knownReceivers: new Map() };
+  const ledger = outboxLedger(deps.ledger, outbox);
   const progress = createRequestProgress(deps);
   return { ...deps, ledger, plan, numbers, hashKeys, eventsKeys, retentionMs, random, progress };
 }

@@ -31,7 +31,7 @@ export async function storeDeadLetters(
     try {
       // A body that cannot be fetched is stored as it came, as its object may only be late.
       const body = await withTimeLimit(open(), storeSecondsMax).catch(() => envelope);
-      await withTimeLimit(deadLetters.keep(toLetterName(queue, id), body), storeSecondsMax);
+      await withTimeLimit(deadLetters.store(toLetterName(queue, id), body), storeSecondsMax);
       answers.push("ack");
     } catch (error) {
       log("alarm", "store.unreachable", { error: errorForLog(error) });

@@ -152,6 +152,6 @@ export async function readFile(
 }
 
 /** Keeps a record as long as the calls of the file, from its last change on. */
-export function kept(value: SentFile, { clock, retentionMs }: RouteDeps) {
+export function toStored(value: SentFile, { clock, retentionMs }: RouteDeps) {
   return { value, expiresAt: clock.now() + retentionMs };
 }

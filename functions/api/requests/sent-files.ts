@@ -14,7 +14,7 @@ import {
   createFile,
   findRefusal,
   isLost,
-  kept,
+  toStored,
   mark,
   readFile,
   type SentFile,
@@ -148,7 +148,7 @@ export const startSentFile = declareRoute({
             refusal = "The file was not sent before.";
             return undefined;
           }
-          return kept(
+          return toStored(
             createFile({ client, ...body, round: (current?.round ?? 0) + 1 }, deps),
             deps,
           );
@@ -246,7 +246,7 @@ export const markSentPart = declareRoute({
             if (typeof next === "string") refusal = answerProblem(c, 409, { detail: next });
             else if (next !== part) {
               part = next;
-              return kept({ ...current, parts: current.parts.with(body.index, next) }, deps);
+              return toStored({ ...current, parts: current.parts.with(body.index, next) }, deps);
             }
           }
           return undefined;

@@ -70,7 +70,7 @@ export interface Allowances {
 }
 
 export function createAllowances(
-  seen: { snapshot: Snapshot; inFlight: InFlight; notes: AccountRecords; dueRows: DueRows },
+  seen: { snapshot: Snapshot; inFlight: InFlight; records: AccountRecords; dueRows: DueRows },
   {
     clock,
     memory,
@@ -78,7 +78,7 @@ export function createAllowances(
     consumers,
   }: Pick<DialerDeps, "clock" | "memory" | "concurrency" | "consumers">,
 ): Allowances {
-  const { snapshot, inFlight, notes } = seen;
+  const { snapshot, inFlight, records } = seen;
   const connections = concurrency * consumers;
 
   /** Calls of an account that were claimed too recently for their permits to show in its pace as read. */
@@ -103,10 +103,10 @@ export function createAllowances(
         {
           room: leastRoom(rooms, resolved, facts),
           permits: permitsOf(resolved, facts),
-          completed: notes.completedOf(account),
+          completed: records.completedOf(account),
           inFlight: facts.inFlight,
           sent: sent + withoutPermit(account, timeoutSeconds),
-          lagMax: notes.lagMaxOf(account),
+          lagMax: records.lagMaxOf(account),
         },
         connections,
       );
@@ -127,7 +127,7 @@ export function createAllowances(
 
 /** Finds the room for slow rows: half of the connections, shared evenly by the accounts that have such rows. */
 function findSlowRoom(
-  { snapshot, inFlight, notes, dueRows }: Parameters<typeof createAllowances>[0],
+  { snapshot, inFlight, records, dueRows }: Parameters<typeof createAllowances>[0],
   { connections, now }: { connections: number; now: number },
 ): ReturnType<Allowances["slowRoom"]> {
   const most = Math.max(1, Math.floor(connections / 2));
@@ -151,7 +151,7 @@ function findSlowRoom(
   return {
     all: Math.max(0, most - all),
     of(account: string) {
-      const half = Math.floor(Math.max(notes.mostOf(account), 2) / 2);
+      const half = Math.floor(Math.max(records.mostOf(account), 2) / 2);
       const own = checked.has(account) ? Math.min(share, half) : share;
       return Math.max(0, own - (held.get(sharerOf(account)) ?? 0));
     },

@@ -32,8 +32,8 @@ export function createCheckRoom(
     snapshot,
     inFlight,
     dueRows,
-    notes,
-  }: Pick<DispatcherState, "snapshot" | "inFlight" | "dueRows" | "notes">,
+    records,
+  }: Pick<DispatcherState, "snapshot" | "inFlight" | "dueRows" | "records">,
   { clock, settings: { plan } }: Pick<DialerDeps, "clock" | "settings">,
 ): (account: string, check: string) => number {
   const now = clock.now();
@@ -65,7 +65,7 @@ export function createCheckRoom(
     const active = [...asking.values()].filter((one) => one.isActive).length;
     const { backlogs = 0, named } = accounts.get(account) ?? {};
     const share = Math.floor((rate * checkAheadSeconds) / Math.max(1, active));
-    const most = Math.max(notes.mostOf(account), 2) / ((named?.size ?? 0) + 1);
+    const most = Math.max(records.mostOf(account), 2) / ((named?.size ?? 0) + 1);
     const places = backlogs > own.backlogs ? Math.floor(most) : Infinity;
     return Math.max(0, Math.max(1, Math.min(share, places)) - own.waiting);
   };

@@ -46,7 +46,7 @@ export async function chooseRows(
   { state, decidesFirst }: { state: DispatcherState; decidesFirst: boolean },
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
 ): Promise<Chosen> {
-  const { snapshot, inFlight, notes, dueRows, allowances } = state;
+  const { snapshot, inFlight, records, dueRows, allowances } = state;
   const { clock, dispatcher } = deps;
   const services = { servicesOf: checksOf, serviceRoom: createCheckRoom(state, deps) };
   const shares = createShares({
@@ -54,7 +54,7 @@ export async function chooseRows(
     allowAccount: allowances.ofAccount,
     allowBacklog: allowances.ofBacklog,
     isSlow: (key) => snapshot.get(key)?.isSlow === true,
-    servedBefore: notes.servedBefore,
+    servedBefore: records.servedBefore,
     slowRoom: allowances.slowRoom(),
   });
   const dueAmong = (some: readonly Waiting[], by: number) =>
@@ -83,7 +83,7 @@ export async function chooseRows(
     dueRows.seeAgain(); // the first undispatched row has changed
   }
   const result = accountShares(shares, dueAmong(backlogs, clock.now()));
-  for (const [account, share] of result) notes.recordShare(account, share);
+  for (const [account, share] of result) records.recordShare(account, share);
   const busy = new Map([...result].map(([account, { isBusy }]) => [account, isBusy]));
   const full = [...result].flatMap(([account, { why }]) =>
     why !== null && polledFor.includes(why) ? account : [],

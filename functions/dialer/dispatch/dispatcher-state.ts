@@ -17,7 +17,7 @@ export interface DispatcherState {
   /** Backlogs and the documents that control them. */
   snapshot: Snapshot;
   inFlight: InFlight;
-  notes: AccountRecords;
+  records: AccountRecords;
   dueRows: DueRows;
   allowances: Allowances;
   /** Number of closed rows at the heads of backlogs, at the last tick. */
@@ -44,15 +44,15 @@ export function createDispatcherState(
 ): DispatcherState {
   const snapshot = createSnapshot(deps);
   const inFlight = createInFlight((key) => leadMsOf(snapshot.get(key)?.target));
-  const notes = createAccountRecords(former.accounts);
-  for (const row of notes.sentBefore()) inFlight.send(row);
+  const records = createAccountRecords(former.accounts);
+  for (const row of records.sentBefore()) inFlight.send(row);
   const isOver = (call: DialingCall) => deps.clock.now() > requestEndsAt(call, snapshot);
   const dueRows = createDueRows({ inFlight, documentOf: snapshot.documentOf, isOver }, deps);
-  const allowances = createAllowances({ snapshot, inFlight, notes, dueRows }, deps);
+  const allowances = createAllowances({ snapshot, inFlight, records, dueRows }, deps);
   return {
     snapshot,
     inFlight,
-    notes,
+    records,
     dueRows,
     allowances,
     closedAhead: new Map(),

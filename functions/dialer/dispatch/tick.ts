@@ -38,12 +38,12 @@ export async function choose(
   state: DispatcherState,
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
 ): Promise<Chosen> {
-  const { snapshot, notes } = state;
+  const { snapshot, records } = state;
   state.quickAccounts = new Set();
   if (snapshot.isHalted()) return { ...nothing, left: [] };
-  notes.beginTick(snapshot.stoppedAccounts());
+  records.beginTick(snapshot.stoppedAccounts());
   const backlogs = snapshot.allowed();
-  const accounts = new Set([...notes.names(), ...backlogs.map(({ account }) => account)]);
+  const accounts = new Set([...records.names(), ...backlogs.map(({ account }) => account)]);
   recordCompleted(accounts, state, deps);
   const chosen = await chooseRows(backlogs, { state, decidesFirst: true }, deps);
   state.closedAhead = countBy(chosen.closed.values());
@@ -59,13 +59,13 @@ export async function chooseQuick(
   state: DispatcherState,
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
 ): Promise<Chosen> {
-  const { snapshot, inFlight, dueRows, notes, quickAccounts } = state;
+  const { snapshot, inFlight, dueRows, records, quickAccounts } = state;
   const backlogs = snapshot.allowed().filter((one) => quickAccounts.has(one.account));
   const sent = backlogs.flatMap(({ key }) => (inFlight.countIn(key) > 0 ? key : []));
   if (sent.length > 0 && !(await dueRows.readInFlightOf(sent.slice(0, quickMax)))) return nothing;
   forgetLeft(state, deps);
   const done = backlogs.filter(
-    ({ account }) => inFlight.countOf(account) <= notes.mostOf(account) / 2,
+    ({ account }) => inFlight.countOf(account) <= records.mostOf(account) / 2,
   );
   recordCompleted(new Set(done.map(({ account }) => account)), state, deps);
   const chosen =
@@ -137,7 +137,7 @@ export type Handover = Pick<ValueOf<"dispatcher">, "accounts" | "waits"> &
 /** Returns the facts that outlive this dispatcher. */
 export function toHandover({
   snapshot,
-  notes,
+  records,
   inFlight,
   waits,
   tickedAt,
@@ -146,7 +146,7 @@ export function toHandover({
     isPaced(one.target.account) ? one.account : [],
   );
   return {
-    accounts: notes.toDocument(inFlight, new Set(paced)),
+    accounts: records.toDocument(inFlight, new Set(paced)),
     waits: waits.toDocument(),
     ...(tickedAt === undefined ? {} : { tickedAt }),
   };
@@ -155,7 +155,7 @@ export function toHandover({
 /** Records what these accounts have completed since the last tick, and if their queue lags. */
 function recordCompleted(
   accounts: Iterable<string>,
-  { snapshot, notes, inFlight }: DispatcherState,
+  { snapshot, records, inFlight }: DispatcherState,
   { clock }: Pick<DialerDeps, "clock">,
 ): void {
   const at = clock.now();
@@ -164,7 +164,7 @@ function recordCompleted(
   );
   for (const account of accounts) {
     const isTroubled = troubled.has(account);
-    notes.recordCompleted(account, { ...inFlight.takeCompleted(account), at, isTroubled });
+    records.recordCompleted(account, { ...inFlight.takeCompleted(account), at, isTroubled });
   }
 }
 

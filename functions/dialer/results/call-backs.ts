@@ -1,7 +1,7 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { resultsLane } from "#shared/calls/lane.ts";
 import { awaitsAnalysis, isTryPending } from "#shared/calls/chain.ts";
-import { contradicted } from "#shared/calls/record-result.ts";
+import { contradicted } from "#shared/calls/ended.ts";
 import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
 import { type CallBack, mayPromise } from "#shared/calls/tries.ts";
 import { findCallBacks } from "#shared/dial-plan/dial-plan.ts";

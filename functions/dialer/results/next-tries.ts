@@ -1,6 +1,6 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { analysesLane, resultsLane } from "#shared/calls/lane.ts";
-import { hasEnded, isSuperseded } from "#shared/calls/record-result.ts";
+import { hasEnded, isSuperseded } from "#shared/calls/ended.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
 import { keptUntil } from "#shared/calls/tries.ts";

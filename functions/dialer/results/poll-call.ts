@@ -1,6 +1,6 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
-import { hasEnded } from "#shared/calls/record-result.ts";
+import { hasEnded } from "#shared/calls/ended.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import { hourMs } from "#shared/lib/units.ts";

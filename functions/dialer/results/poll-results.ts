@@ -3,7 +3,7 @@ import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
 import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
-import { hasEnded } from "#shared/calls/record-result.ts";
+import { hasEnded } from "#shared/calls/ended.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";

@@ -1,5 +1,5 @@
 import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
-import { hasEnded } from "#shared/calls/record-result.ts";
+import { hasEnded } from "#shared/calls/ended.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { leaveLive } from "../record/live-calls.ts";

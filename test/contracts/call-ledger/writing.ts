@@ -175,7 +175,7 @@ export function describeWriting(
               const next = {
                 ...aRowIn(state, { id: base.id, numberHash }),
                 version: `v${++versions}`,
-                backlog: backlogs[place.backlog] ?? null,
+                lane: backlogs[place.backlog] ?? null,
                 dueAt: backlogs[place.backlog] === undefined ? null : suiteNow + place.dueAt,
               };
               const change = { next, seen: known.get(base.id) ?? null };

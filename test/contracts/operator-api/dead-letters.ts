@@ -26,8 +26,8 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
       .map(({ action, by }) => [action, by]);
 
   it("lists dead letters page by page, and shows one without its number and context", async () => {
-    await api.deadLetters.keep(name, body);
-    await api.deadLetters.keep("events-1", "no JSON");
+    await api.deadLetters.store(name, body);
+    await api.deadLetters.store("events-1", "no JSON");
     const first = (await ask("/dead-letters?limit=1")).body;
     expect(first.dead_letters).toMatchObject([{ name, queue: "calls" }]);
     const second = (await ask(`/dead-letters?limit=1&cursor=${first.cursor}`)).body;
@@ -47,14 +47,14 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
   });
 
   it("reveals a dead letter, which is recorded", async () => {
-    await api.deadLetters.keep(name, body);
+    await api.deadLetters.store(name, body);
     expect((await ask(`/dead-letters/${name}/reveal`, {})).body).toEqual({ body });
     expect(await actions()).toEqual([["reveal", "operator"]]);
   });
 
   it("reveals a long dead letter in parts, each of which fits in an answer of Lambda", async () => {
     const long = `${'"é'.repeat(400 * 1024)}end`;
-    await api.deadLetters.keep(name, long);
+    await api.deadLetters.store(name, long);
     const first = (await ask(`/dead-letters/${name}/reveal`, {})).body;
     const second = (await ask(`/dead-letters/${name}/reveal?from=${first.next}`, {})).body;
     expect([first.body, second.body].join("")).toBe(long);
@@ -66,8 +66,8 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
     await api.queued(0);
     await api.queuedEvents(0);
     const poll = { kind: "poll", account: "vapi", sentAt: 1 };
-    await api.deadLetters.keep(name, body);
-    await api.deadLetters.keep("events-1", JSON.stringify(poll));
+    await api.deadLetters.store(name, body);
+    await api.deadLetters.store("events-1", JSON.stringify(poll));
     const { status, body: put } = await ask(`/dead-letters/${name}/put-back`, {});
     expect([status, put]).toMatchObject([200, { name, request_id: api.requestId }]);
     expect(await api.queued(1)).toMatchObject([
@@ -83,7 +83,7 @@ export function itPutsDeadLettersBack(api: OperatorApiBench): void {
 
   it("discards a dead letter, once, which is recorded", async () => {
     await api.queued(0);
-    await api.deadLetters.keep(name, body);
+    await api.deadLetters.store(name, body);
     const { status, body: discarded } = await ask(`/dead-letters/${name}/discard`, {});
     expect([status, discarded]).toMatchObject([200, { name, request_id: api.requestId, calls: 1 }]);
     expect((await ask("/dead-letters")).body.dead_letters).toEqual([]);

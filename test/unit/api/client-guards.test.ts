@@ -364,7 +364,7 @@ describe("waiting of a client", () => {
       return {
         ...createFirstRow({ call, numberHash: "h", numberTail: "23" }),
         state: "WAITING" as const,
-        backlog: backlogOf({ client, agentId: agent }),
+        lane: backlogOf({ client, agentId: agent }),
         dueAt: api.clock.now + 9 * dayMs,
         version: `v${Math.random()}`,
       };

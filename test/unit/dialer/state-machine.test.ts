@@ -173,7 +173,7 @@ describe("a claim", () => {
       resent: false,
       claimedAt: now,
       dueAt: now + 10_000 + 30_000 + 15_000,
-      backlog: `dialing:${JSON.stringify(["webhook:http://127.0.0.1:9", call.client, call.request.agent_id])}`,
+      lane: `dialing:${JSON.stringify(["webhook:http://127.0.0.1:9", call.client, call.request.agent_id])}`,
     });
   });
 });

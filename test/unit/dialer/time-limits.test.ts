@@ -387,7 +387,7 @@ describe("a sweep", () => {
 describe("an object store that never answers", () => {
   it("has a dead letter come again, as it may not have been stored", async () => {
     const { bench } = createBench();
-    bench.deps.deadLetters.keep = silent;
+    bench.deps.deadLetters.store = silent;
     const letter = { id: "m", open: silent, envelope: "no JSON" };
     const answers = await within(60, storeDeadLetters("calls-dead", [letter], bench.deps));
     expect(answers).toEqual([{ retryAfterSeconds: 900 }]);

@@ -13,7 +13,7 @@ const get = (meanwhile?: () => Promise<void>) =>
       root,
       inputs: ["src/**/*.*", "*.toml"],
       made: ["src/made"],
-      kept: join(root, "kept/result.json"),
+      cached: join(root, "cached/result.json"),
     },
     async () => {
       await meanwhile?.();
@@ -22,14 +22,14 @@ const get = (meanwhile?: () => Promise<void>) =>
   );
 beforeEach(async () => {
   made = 0;
-  root = await mkdtemp(join(tmpdir(), "outbound-calls-kept-"));
+  root = await mkdtemp(join(tmpdir(), "outbound-calls-cached-"));
   await mkdir(join(root, "src/deep/node_modules"), { recursive: true });
   await write("src/deep/a.ts", "1");
   await write("b.toml", "2");
 });
 afterEach(() => rm(root, { recursive: true }));
 
-it("a kept result is made once, whatever happens to other files", async () => {
+it("a cached result is made once, whatever happens to other files", async () => {
   expect(await get()).toEqual({ n: 1 });
   await write("src/deep/node_modules/c.ts", "3");
   await write("other.ts", "4");
@@ -41,21 +41,21 @@ it.each([
   ["came", () => write("src/c.ts", "")],
   ["has gone", () => rm(join(root, "b.toml"))],
   ["has another name", () => write("c.toml", "2").then(() => rm(join(root, "b.toml")))],
-])("a kept result is made again where a file %s", async (_, change) => {
+])("a cached result is made again where a file %s", async (_, change) => {
   await get();
   await change();
   expect(await get()).toEqual({ n: 2 });
   expect(await get()).toEqual({ n: 2 });
 });
 
-it("a result is not kept where a file changed while it was made, or where it is cut off", async () => {
+it("a result is not cached where a file changed while it was made, or where it is cut off", async () => {
   expect(await get(() => write("b.toml", "3"))).toEqual({ n: 1 });
   expect(await get()).toEqual({ n: 2 });
-  await write("kept/result.json", '{"hash":');
+  await write("cached/result.json", '{"hash":');
   expect(await get()).toEqual({ n: 3 });
 });
 
-it("a result is kept though making it wrote files, and made again where one of those has changed or gone", async () => {
+it("a result is cached though making it wrote files, and made again where one of those has changed or gone", async () => {
   await mkdir(join(root, "src/made"));
   expect(await get(() => write("src/made/page.html", "1"))).toEqual({ n: 1 });
   expect(await get()).toEqual({ n: 1 });
@@ -65,7 +65,7 @@ it("a result is kept though making it wrote files, and made again where one of t
   expect(await get()).toEqual({ n: 3 });
 });
 
-it("a kept result is whole for several that make it at once", async () => {
+it("a cached result is whole for several that make it at once", async () => {
   const all = await Promise.all(Array.from({ length: 8 }, () => get()));
   expect(new Set(all.map(({ n }) => n)).size).toBe(8);
   expect(await get()).toHaveProperty("n");
