@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import type { Plugin } from "esbuild";
 import { bundleForLambda } from "#infra/aws/bundle.ts";
 import { bundleForWorkers } from "#infra/generate/workers.ts";
 import { workerBytes } from "./bundle-size.ts";
@@ -119,17 +118,6 @@ const api = costOf("our API");
 const clients = costOf("the SDK's SQS client, bare");
 const ratio = api.median / clients.median;
 
-/** Replaces the tables of calling codes, zones and their changes by empty ones. */
-const withoutTables: Plugin = {
-  name: "without-tables",
-  setup({ onLoad }) {
-    const filter = /shared\/telephony\/[\w-]+\.json$/;
-    onLoad({ filter }, () => ({ contents: "{}", loader: "json" }));
-  },
-};
-const { uploaded: bare } = await workerBytes("functions/api/cloudflare.ts", {
-  plugins: [withoutTables],
-});
 const [hono, apiStart, dialerStart] = starts;
 if (hono === undefined || apiStart === undefined || dialerStart === undefined) {
   throw new Error("no Worker was measured");
@@ -158,15 +146,12 @@ report({
     "The same of a Worker's bundle, as `wrangler deploy` would upload it, in Node in place of workerd, without what workerd has built in:",
     table(
       ["On Workers", "CPU", "gzip, evaluated", "uploaded"],
-      [
-        ...startable.map(({ name, bytes }, index) => [
-          name,
-          times(starts[index] ?? hono, hono),
-          kilobytes(bytes.evaluated),
-          kilobytes(bytes.uploaded),
-        ]),
-        ["our API without the tables of calling codes and zones", "", "", kilobytes(bare)],
-      ],
+      startable.map(({ name, bytes }, index) => [
+        name,
+        times(starts[index] ?? hono, hono),
+        kilobytes(bytes.evaluated),
+        kilobytes(bytes.uploaded),
+      ]),
     ),
   ].join("\n\n"),
   targets: [
@@ -178,11 +163,5 @@ report({
     },
     startTarget("the API", 17, apiStart),
     startTarget("the dialer", 10.5, dialerStart),
-    {
-      what: "Worker API bundle without phone and zone tables",
-      target: "≤ 85 kB gzip",
-      measured: kilobytes(bare),
-      met: bare <= 85_000,
-    },
   ],
 });

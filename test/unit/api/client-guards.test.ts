@@ -217,7 +217,9 @@ describe("callsPerDay of a client", () => {
   });
 
   it("remembers few keys, and counts a repeat of each once all the same", async () => {
-    const { clock, documents, post, counted } = createGuarded({ crm: { callsPerDay: 1000 } });
+    const { clock, documents, post, counted, events } = createGuarded({
+      crm: { callsPerDay: 130 },
+    });
     for (let key = 0; key < 130; key++) {
       clock.now += 1;
       await post(1, { key: `key ${key}` });
@@ -230,6 +232,8 @@ describe("callsPerDay of a client", () => {
       expect((await post(1, { key: `key ${again}` })).status).toBe(201);
     }
     expect(await counted()).toBe(130);
+    // No repeat is refused for a moment, as its key is looked at first.
+    expect(events.filter((one) => "event" in one && one.event === "guard.refused")).toEqual([]);
   });
 
   it("gives back the calls of a key by one addition, so that none of them stay counted", async () => {

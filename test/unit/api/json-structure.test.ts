@@ -143,6 +143,7 @@ describe("the structure of a large body", () => {
       JSON.stringify(Array.from({ length: 30 }, (_, n) => ({ id: n, of: [n] }))),
       JSON.stringify(Array.from({ length: 30 }, (_, n) => [n, n / 8])),
       "[".repeat(330),
+      `"${"[".repeat(330)}`,
       ",1".repeat(100),
       "}]".repeat(500),
       "\\\\".repeat(80) + "[1],".repeat(80),
