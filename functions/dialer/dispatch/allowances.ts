@@ -12,8 +12,9 @@ import type { Snapshot } from "./snapshot.ts";
 import { firstRoom, leastRoom, type Room, type RoomFacts } from "#shared/rules/rule.ts";
 import { backlogRooms, leads, permitsOf, rooms } from "#shared/rules/gates.ts";
 
-/** Maximum calls in flight of an account without a pace before its speed is known. */
+/** Maximum calls in flight of an account before its speed is known: without a pace, and with one. */
 const firstAllowance = 25;
+const firstPacedAllowance = 800;
 
 /** Facts that an account's allowance depends on. */
 interface AccountNow {
@@ -37,18 +38,21 @@ interface AccountNow {
  */
 function allowAccount(account: AccountNow, connections: number): Allowance {
   const { room, permits, completed, inFlight, sent, lagMax = Infinity } = account;
+  const speed = 2 * sumOf(completed);
   if (room.most !== undefined) {
     const count = Math.max(0, room.count);
     return { count, most: room.most, why: room.why ?? null, isBySpeed: false };
   }
   if (permits === undefined) {
-    const most = Math.min(Math.max(firstAllowance, 2 * sumOf(completed)), 2 * connections, lagMax);
+    const most = Math.min(Math.max(firstAllowance, speed), 2 * connections, lagMax);
     const free = most - inFlight;
     const count = Math.max(0, Math.min(free, room.count));
     return { count, most, ...whyOf(room, { count: free, why: "in_flight" }) };
   }
   const permitTimes = permits.times.slice(sent);
-  const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax));
+  // More than a machine has the CPU for would only miss their permits.
+  const free = Math.max(firstPacedAllowance, speed) - inFlight;
+  const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax, free));
   const most = Math.min(permits.times.length, lagMax);
   const by = whyOf(room, { count: permitTimes.length, why: permits.why });
   return { count, most, ...by, permitTimes: permitTimes.slice(0, count) };

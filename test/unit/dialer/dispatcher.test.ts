@@ -172,6 +172,18 @@ describe("a dispatcher", () => {
     }
   });
 
+  it("dispatches 800 calls of a pace before it knows how fast they go", async () => {
+    const plan = { providers: { webhook: { callsPerSecond: 1000 } } };
+    const bench = createDialerBench({ startAt, plan });
+    await putWaiting(bench, 5, 0);
+    await bench.simulate(60); // the backlog answers
+    await putWaiting(bench, 1_700, 0);
+    await bench.dispatch();
+    expect(idsDispatched(bench)).toHaveLength(800);
+    await bench.simulate(180, { consumers: 20 });
+    expect(bench.dialed).toHaveLength(1_705);
+  });
+
   it("lets rows that must not be dialed take no turn, and writes them off", async () => {
     const plan = {
       callingHours: { default: { "mon-sun": ["09:00-17:00"] } },
