@@ -46,7 +46,7 @@ interface RowText {
   deliverAt?: number;
 }
 
-/** What is stored, as it was parsed: a write stores another object. A simulated clock asks for all of it at each tick. */
+/** Stored values as they were parsed: a write stores another object. A simulated clock asks for all of it at each tick. */
 const texts = new WeakMap<StoredRow, RowText>();
 const requests = new WeakMap<StoredText, ValueOf<"request">>();
 

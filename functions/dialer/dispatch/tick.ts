@@ -163,8 +163,8 @@ function recordCompleted(
     [...snapshot.all()].flatMap((one) => (isTroubled(one) ? one.account : [])),
   );
   for (const account of accounts) {
-    const isTroubled = troubled.has(account);
-    records.recordCompleted(account, { ...inFlight.takeCompleted(account), at, isTroubled });
+    const seen = { ...inFlight.takeCompleted(account), at, isTroubled: troubled.has(account) };
+    records.recordCompleted(account, seen);
   }
 }
 
