@@ -2,6 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { callStates } from "#shared/calls/states.ts";
+import { resultsKeyOf, roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { createTestApi } from "../support/api.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
@@ -10,6 +11,14 @@ import { apiEnvironment, tokens } from "../support/environment.ts";
 import { flawsOf } from "../support/axe.ts";
 
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+/** The day's plan with a split, and ended calls as in the example of the interval's author. */
+const arms = { agent_sales: 50, agent_survey: 50 };
+const agents = { ...dayPlan.agents, agent_any: { split: arms, detectPoints: 20 } };
+const splitPlan = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...dayPlan, agents }) };
+const resultsOf = {
+  agent_sales: { ended: 80, answered: 60, completed: 48 },
+  agent_survey: { ended: 70, answered: 60, completed: 56 },
+};
 
 describe("the first page", () => {
   let browser: Browser;
@@ -93,6 +102,50 @@ describe("the first page", () => {
     expect(await flawsOf(page)).toEqual([]);
     await page.getByLabel("Group by").selectOption("client");
     await page.getByRole("region", { name: "Results by client" }).waitFor();
+  });
+
+  it("compares the arms of a split, and speaks of a difference only with the verdict", async () => {
+    const api = createTestApi({ environment: splitPlan });
+    const { documents } = api;
+    const own = await startConsoleServer(api);
+    const since = Date.now() - 60_000;
+    const round = { key: "0123456789abcdef", arms, since };
+    const write = (version: string, seen: string | null, value: object) => {
+      const next = {
+        ...roundKeyOf("agent_any"),
+        version,
+        value: { ...round, ...value },
+        expiresAt: null,
+      };
+      return documents.write([{ next, seen }]);
+    };
+    await write("v1", null, {});
+    await documents.addAll(
+      Object.entries(resultsOf).map(([arm, counters]) => ({
+        ...resultsKeyOf({ name: "agent_any", since }, arm),
+        kind: "split-results" as const,
+        counters,
+        expiresAt: since + 1e9,
+      })),
+    );
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${own.address}/operator`);
+    await page.getByLabel("Operator's token").fill(tokens.operator);
+    await signIn();
+    await page.getByRole("link", { name: "Accounts and agents" }).click();
+    const split = page.getByRole("region", { name: "Split agent_any" });
+    await split.getByText("The verdict comes with 99 ended calls of each arm").waitFor();
+    await split.getByRole("row", { name: "agent_sales 50 80 60 48 60 %" }).waitFor();
+    await split.getByRole("row", { name: "agent_survey 50 70 60 56 80 %" }).waitFor();
+    expect(await split.innerText()).not.toContain("percentage points");
+    expect(await flawsOf(page)).toEqual([]);
+    await write("v2", "v1", { verdict: { at: since, arms: resultsOf } });
+    await page.reload();
+    const verdict =
+      "agent_survey completes more calls than agent_sales, by 5.2 to 33.4 percentage points.";
+    await split.getByText(verdict).waitFor();
+    await split.getByText("The arms also differ in agent, from, provider.").waitFor();
+    await own.stop();
   });
 
   it("lists campaigns, and opens one with its progress, results and requests", async () => {
