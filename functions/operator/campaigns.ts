@@ -49,7 +49,7 @@ export type Campaigns = z.infer<typeof campaignsSchema>;
 
 const listCampaigns = declareRoute({
   operationId: "listCampaigns",
-  summary: `Campaigns of the last ${usageDays} days, and what became of their calls`,
+  summary: `Campaigns of the last ${usageDays} days, and the outcome of their calls`,
   method: "get",
   path: "/campaigns",
   query: z.strictObject({

@@ -60,7 +60,7 @@ const letterDetailSchema = z
       .nullable(z.string())
       .check(
         z.describe(
-          "`calls`: accepted calls; `outcome`: what became of a call; `callback`: a provider's. Null: this version cannot read the message",
+          "`calls`: accepted calls; `outcome`: the outcome of a call; `callback`: a provider's. Null: this version cannot read the message",
         ),
       ),
     request_id: z.nullable(z.string()),
@@ -149,7 +149,7 @@ const putBackDeadLetter = declareRoute({
 /** Removes a letter. What its message says is lost: calls that it carries, and that have no row, are never dialed. */
 const discardDeadLetter = declareRoute({
   operationId: "discardDeadLetter",
-  summary: "Remove it for good, with the calls that it carries; recorded",
+  summary: "Remove it permanently, with the calls that it carries; recorded",
   method: "post",
   role: "configure",
   path: "/dead-letters/:id/discard",

@@ -38,7 +38,7 @@ const requestsSchema = z.strictObject({
 export type Requests = z.infer<typeof requestsSchema>;
 
 /**
- * Rows of a request are neighbours in the order of ids. The search reads some rows, and goes on below the request of
+ * Rows of a request are neighbours in the order of ids. The search reads some rows, and continues below the request of
  * the last one.
  */
 const listRequests = declareRoute({

@@ -32,7 +32,7 @@ type RestoreView = z.infer<typeof restoreViewSchema>;
 const showRestore = declareRoute({
   operationId: "showRestore",
   summary:
-    "Show whether the ledger was restored from a backup, and how far the calls have been gone through",
+    "Show whether the ledger was restored from a backup, and how far the calls have been checked",
   method: "get",
   path: "/restored",
   answer: restoreViewSchema,
@@ -63,7 +63,7 @@ const confirmRestore = declareRoute({
     const current = read.get("restore", restoreKey.key)?.value;
     if (current?.state === "confirmed") {
       return answerProblem(c, 409, {
-        detail: "A restore is confirmed already, and its calls are being gone through.",
+        detail: "A restore is confirmed already, and its calls are being checked.",
       });
     }
     if (current?.state !== "suspended" && unnoticed !== true) {

@@ -49,7 +49,7 @@ export type Results = z.infer<typeof resultsSchema>;
 const listResults = declareRoute({
   operationId: "listResults",
   summary:
-    "Count what became of calls: results, lengths and opt-outs, by agent, client, campaign or hour",
+    "Count the outcomes of calls: results, lengths and opt-outs, by agent, client, campaign or hour",
   method: "get",
   path: "/results",
   query: z.strictObject({

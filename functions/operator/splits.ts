@@ -64,7 +64,7 @@ export type SplitView = z.infer<typeof splitSchema>;
 
 const listSplits = declareRoute({
   operationId: "listSplits",
-  summary: "The plan's splits: their arms, what became of each one's calls, and the verdict",
+  summary: "The plan's splits: their arms, the outcome of each one's calls, and the verdict",
   method: "get",
   path: "/splits",
   answer: splitsSchema,

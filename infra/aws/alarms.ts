@@ -150,7 +150,7 @@ function queueConditions(watched: Watched): Record<string, Condition> {
     OldestEvent: {
       metric: eventsQueue.metricApproximateAgeOfOldestMessage(minute),
       above: 3600,
-      description: "what became of placed calls is learnt an hour late",
+      description: "outcomes of placed calls are known an hour late",
     },
     DeadLetters: {
       metric: depthOf({ name: "deadCalls", queue: deadQueue }),

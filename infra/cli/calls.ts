@@ -62,7 +62,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
                                               the do-not-call list; a file has numbers, a table, or the FTC's lines
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
-                                              discard removes them for good, with the calls that they carry
+                                              discard removes them permanently, with the calls that they carry
   dnc      retire-former-key                  after a rotation of HASH_KEY: nothing needs its former key any more
   erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
   clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] | remove NAME   [--yes]

@@ -86,7 +86,7 @@ export const isRefused = (
   error: unknown,
 ): error is ErrorOf<"refused"> & { readonly status: number } =>
   error instanceof OutboundCallsError && error.type === "refused" && error.status !== undefined;
-/** True if no try was answered for good: repeat it later, under its key. */
+/** True if no try had a final answer: repeat it later, under its key. */
 export const isUnavailable: (error: unknown) => error is ErrorOf<"unavailable"> =
   guard("unavailable");
 /** True if nothing left this machine. */

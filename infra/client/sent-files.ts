@@ -25,7 +25,7 @@ export function createSentFiles(deps: ClientDeps) {
       );
       return sent ?? undefined;
     },
-    /** Begins to send a file, or goes on with it. One that was sent is refused, unless `again` names its round. */
+    /** Begins to send a file, or continues it. One that was sent is refused, unless `again` names its round. */
     async start(body: NewSentFile, options: CallOptions = {}): Promise<SentFile> {
       checkOptions("sentFiles.start", options, callChecks);
       return ask((init) => api.POST("/v1/sent-files", { ...init, body }), options, deps);

@@ -39,7 +39,7 @@ type Script = "page.js" | "views.js" | "shared.js";
 
 /**
  * Makes the page's scripts: that of the first view, that of all others, and what both share. They name each other with
- * their build, so that a page never goes on with the scripts of a later deployment.
+ * their build, so that a page never continues with the scripts of a later deployment.
  */
 async function scripts(): Promise<Record<Script, string>> {
   const { outputFiles } = await build({

@@ -273,7 +273,7 @@ export function operatorDocument() {
     info: {
       title: "Outbound Calls: operators",
       version: "1",
-      summary: "What became of calls, and what is to become of them.",
+      summary: "Outcomes of calls, past and expected.",
       description: "For an operator's token alone. Each route names the role that it needs.",
       contact,
       license,

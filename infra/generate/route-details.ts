@@ -3,7 +3,7 @@ import type { Json } from "./json-schema.ts";
 
 /** Tags of the public document, in the order of the page. */
 export const publicTags = [
-  { name: "Calls", description: "Placing calls, and asking what became of them." },
+  { name: "Calls", description: "Placing calls, and asking for their outcome." },
   { name: "Do not call", description: "Keeping people from being called." },
   { name: "Usage", description: "What your calls came to." },
   { name: "Receivers", description: "Receivers of your client's events." },
@@ -42,7 +42,7 @@ export const descriptions: Readonly<Record<string, string>> = {
     "Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.",
   findSentFile: "Looked for within the time for which calls are kept.",
   startSentFile: "Its parts are then sent one after another, each under its own Idempotency-Key.",
-  markSentPart: "So that a sending that was interrupted goes on where it was.",
+  markSentPart: "So that a sending that was interrupted continues where it was.",
   listReceivers: "The receivers of the dial plan are not among them.",
   deleteReceiver: "One that is created again under the name has another secret.",
   rotateReceiverSecret:

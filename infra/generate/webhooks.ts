@@ -10,7 +10,7 @@ const summaries: Record<EventType, string> = {
   "call.placed": "The provider has taken a call",
   "call.answered": "A placed call was answered",
   "call.ended": "A placed call has ended, and how",
-  "call.rejected": "A call was refused for good",
+  "call.rejected": "A call was refused permanently",
   "call.expired": "A call was not dialed in its time",
   "call.cancelled": "A call was cancelled",
   "call.needs_review": "A call waits for an operator's decision",

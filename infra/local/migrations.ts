@@ -26,7 +26,7 @@ export async function readMigrations(): Promise<Migration[]> {
 
 /**
  * Applies the migrations that a local database has not had, and notes them in the table in which wrangler notes them, so
- * that either goes on where the other one stopped. Wrangler itself would take a process of seconds.
+ * that either continues where the other one stopped. Wrangler itself would take a process of seconds.
  */
 export async function applyMigrations(
   database: Database,

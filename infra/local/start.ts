@@ -96,7 +96,7 @@ stopAtSignal(async () => {
 
 await miniflare.ready;
 // The first use of a database or Worker from here blocks this process until it answers. Requests meanwhile could fill the
-// pipe of workerd's output, which nobody reads then, and both would wait for each other for good.
+// pipe of workerd's output, which nobody reads then, and both would wait for each other forever.
 await applyMigrations(await miniflare.getD1Database("LEDGER", "api"), workers.migrations);
 const dialerWorker = await miniflare.getWorker("dialer");
 const tick = (cron: string) =>

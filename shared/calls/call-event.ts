@@ -60,7 +60,7 @@ export const callEventSchema = z.looseObject({
   answeredAt: z.optional(z.number()),
   /** Number of tries that could still follow, for an agent with `retry`. */
   triesLeft: z.optional(z.number()),
-  /** `call.ended` and `call.call_back`: what became of the callee's wish to be called back, if it was known. */
+  /** `call.ended` and `call.call_back`: the outcome of the callee's wish to be called back, if it was known. */
   callBack: z.optional(callBackSchema),
   /** `request.finished` in the row of a request's first call, for own receivers alone: the body's `data`. */
   data: z.optional(z.record(z.string(), z.unknown())),

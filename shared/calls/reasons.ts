@@ -7,7 +7,7 @@ export function divideReason(reason: string): { reason: string; name: string } {
   return { reason: reason.slice(0, at), name: reason.slice(at + 1) };
 }
 
-/** Texts of the reasons that no rule gives: what became of a claim, a request or an operator's decision. */
+/** Texts of the reasons that no rule gives: the outcome of a claim, a request or an operator's decision. */
 export const reasonsOfRows: Texts = {
   accepted: { means: "The API accepted the call." },
   call_back: {

@@ -24,7 +24,7 @@ export type CallAction = "cancel" | "resolve" | "redial";
 export interface StateFacts {
   /** Kind of lane in which rows of the state stand first, while they have a due time. Null: they have none. */
   lane: LaneKind | null;
-  /** True if the service itself goes on with the call. A call that is left to a person is not open. */
+  /** True if the service itself continues with the call. A call that is left to a person is not open. */
   open: boolean;
   /** Tells if a provider has taken the call. `now`: the request may be under way. */
   placed: "no" | "now" | "perhaps" | "yes";

@@ -30,7 +30,7 @@ export function listUnready(documents: DocumentsRead, now: number): string[] {
   if (restore?.state === "confirmed") {
     const { rows = 0, backlogs = 0 } = restore.pass ?? {};
     return [
-      `the ledger was restored from a backup, and its calls are being gone through: ${rows} calls in ${backlogs} backlogs so far`,
+      `the ledger was restored from a backup, and its calls are being checked: ${rows} calls in ${backlogs} backlogs so far`,
     ];
   }
   const problems: string[] = [];

@@ -264,7 +264,7 @@ const kinds = {
   unlisted: () => z.looseObject({ at: time, removals: z.int() }),
   /** Key: hours since the epoch, and an operator's token. Hashes of the numbers that it has looked up in the hour. */
   "look-ups": () => z.looseObject({ numbers: z.array(z.string()) }),
-  /** Key: hours since the epoch, client, agent and labels. What became of their calls in the hour. See usage.ts. */
+  /** Key: hours since the epoch, client, agent and labels. The outcome of their calls in the hour. See usage.ts. */
   usage: () => counters,
   /** Key: `sweep`. */
   sweep: () =>
@@ -362,7 +362,7 @@ const kinds = {
       /** The last entry of the journal that was applied, and true once all of them are. */
       journalAfter: z.optional(z.string()),
       isJournalDone: z.optional(z.boolean()),
-      /** True once all claims and unknown outcomes have been gone through; waiting rows follow. */
+      /** True once all claims and unknown outcomes have been checked; waiting rows follow. */
       isWatchDone: z.boolean(),
       /** The pass through the rows that is under way; absent: the next one begins. */
       pass: z.optional(

@@ -172,7 +172,7 @@ const conversationSchema = () =>
   });
 type Conversation = z.infer<ReturnType<typeof conversationSchema>>;
 
-/** Returns what became of a conversation. Undefined: it failed, and it is not known whether the phone has rung. */
+/** Returns the outcome of a conversation. Undefined: it failed, and it is not known whether the phone has rung. */
 function outcomeOfConversation(one: Conversation): "placed" | NotPlaced | undefined {
   const { status, metadata } = one;
   const lasted = (metadata?.call_duration_secs ?? 0) > 0;

@@ -29,7 +29,7 @@ export type DialOutcome =
   /** The provider has accepted the call. */
   | { kind: "placed"; providerCallId?: string | undefined }
   /**
-   * The provider refuses this call for good. `blamesNumber`: because of the number, which says nothing about
+   * The provider refuses this call permanently. `blamesNumber`: because of the number, which says nothing about
    * the agent.
    */
   | { kind: "rejected"; code: string; blamesNumber?: boolean }

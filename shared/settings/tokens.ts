@@ -16,7 +16,7 @@ type TokenRight = (typeof tokenRights)[number];
 const defaultRights = ["call"] as const;
 
 /**
- * Roles of operators' tokens: to see calls without their numbers, to find the calls of a number, to decide what becomes of calls, to place
+ * Roles of operators' tokens: to see calls without their numbers, to find the calls of a number, to decide the outcome of calls, to place
  * calls for a client, to reveal numbers and contexts, and to change what is for all calls or for good. A token without `roles` has
  * all of them; `see` is implied by each.
  */

@@ -498,7 +498,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     expect(await flawsOf(page)).toEqual([]);
     await press(page, button(/^Revoke …/));
     await press(page, button("Revoke it for good"));
-    await said(/lets nobody in after a minute/);
+    await said(/is revoked within a minute/);
     await press(page, button(/^Remove … acme/));
     expect(await flawsOf(page)).toEqual([]);
     await press(page, button("Remove it for good"));

@@ -108,7 +108,7 @@ async function forecastLeads(page: Page): Promise<void> {
   await page.getByLabel("Client").selectOption("crm");
   await page.getByLabel(/^Sent at/).fill("2026-11-23T19:30");
   await page.getByRole("button", { name: "Forecast" }).click();
-  const outcomes = page.getByRole("heading", { name: "What becomes of 9,000 calls" });
+  const outcomes = page.getByRole("heading", { name: "Outcome of 9,000 calls" });
   await outcomes.waitFor();
   await outcomes.evaluate((element) => element.scrollIntoView());
 }

@@ -45,7 +45,7 @@ export const measures = {
 const measuresSchema = z.strictObject(measures);
 export type Measures = z.infer<typeof measuresSchema>;
 
-/** Sums what became of calls. A late result of another hour may have taken the place of `unknown`: no sum is negative. */
+/** Sums the outcomes of calls. A late result of another hour may have taken the place of `unknown`: no sum is negative. */
 export function sumUsage(usage: readonly Pick<Usage, "counters">[]): Measures {
   const sums: Record<string, number> = {};
   for (const { counters } of usage)

@@ -49,7 +49,7 @@ export function createCachedReads<Value>(
   async function find(key: string): Promise<Value> {
     const one = fresh(key);
     if (one === undefined) return readNow(key);
-    // The first one that has waited in vain reads anew, and the others wait for that.
+    // The first one whose wait was without success reads again, and the others wait for that.
     return withTimeLimit(one.result, sharedSecondsMax).catch((error: unknown) => {
       if (one.hasFailed) throw error;
       return cached.get(key) === one ? readNow(key) : find(key);

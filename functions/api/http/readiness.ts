@@ -74,7 +74,7 @@ function cacheRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
   const read = (): Promise<Read> => {
     const cached = latest;
     if (cached === undefined || clock.now() - cached.at >= cachedMs) return readNow();
-    // The first one that has waited in vain reads anew, and the others wait for that.
+    // The first one whose wait was without success reads again, and the others wait for that.
     return withTimeLimit(cached.read, sharedSecondsMax).catch(() =>
       latest === cached ? readNow() : read(),
     );

@@ -98,7 +98,7 @@ export const cancelRequest = declareRoute({
 /** States of calls that an order can end no more, nor an operator redial. */
 const overStates: ReadonlySet<string> = new Set(["PLACED", "CANCELLED"] satisfies CallState[]);
 
-/** True if all calls of a request are over for good, so that an order for them would be kept for nothing. */
+/** True if all calls of a request are finished, so that an order for them would be kept for nothing. */
 async function isRequestOver({ id, row }: FoundRequest, { progress }: RouteDeps): Promise<boolean> {
   if (row === undefined || !overStates.has(row.state)) return false;
   progress.forget(id); // a cached count may lack a redial

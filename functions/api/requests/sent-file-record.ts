@@ -94,7 +94,7 @@ export function createFile(
   };
 }
 
-/** Returns why a file that was sent, or begun, is not sent now; undefined if sending goes on. */
+/** Returns why a file that was sent, or begun, is not sent now; undefined if sending continues. */
 export function findRefusal(
   current: SentFile,
   { client, campaign: name, parts }: Asked,

@@ -117,7 +117,7 @@ const startSchema = z
   );
 
 /**
- * Begins to send a file, or goes on with it. A file that was sent is refused, whatever its campaign is now: it is sent
+ * Begins to send a file, or continues it. A file that was sent is refused, whatever its campaign is now: it is sent
  * again only where the body names the round after which it is. Two who say so at once go on with one round.
  */
 export const startSentFile = declareRoute({

@@ -41,7 +41,7 @@ const shownCallSchema = z
 
 export const showCall = declareRoute({
   operationId: "showCall",
-  summary: "Show what became of one call",
+  summary: "Show the outcome of one call",
   method: "get",
   path: "/calls/:id",
   query: z.strictObject({}),

@@ -40,7 +40,7 @@ export const clientCallSchema = z
       .check(z.describe("The earliest time of its next step; null once it has ended")),
     result: z
       .nullable(resultViewSchema)
-      .check(z.describe("What became of a placed call; null: not known, or not asked for")),
+      .check(z.describe("Outcome of a placed call; null: not known, or not asked for")),
     tries: z
       .optional(z.array(trySchema))
       .check(
@@ -87,7 +87,7 @@ export const requestCursor = z.pipe(
 
 export const showRequest = declareRoute({
   operationId: "showRequest",
-  summary: "Show what became of a request's calls",
+  summary: "Show the outcome of a request's calls",
   method: "get",
   path: "/requests/:id",
   query: z.strictObject({

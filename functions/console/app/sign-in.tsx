@@ -33,7 +33,7 @@ export function SignInAgain({
   }, []);
   const waits = actions === 1 ? "One request of yours waits" : `${actions} requests of yours wait`;
   return (
-    // Without a token nothing goes on, so Escape does not close it.
+    // Without a token nothing continues, so Escape does not close it.
     <dialog
       ref={dialog}
       aria-labelledby="again"

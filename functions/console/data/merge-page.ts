@@ -15,7 +15,7 @@ export interface Placed<Item> {
   position: string;
 }
 
-/** The part of a list that has been read, and where it goes on. */
+/** The part of a list that has been read, and where it continues. */
 export interface ListRead<Item> {
   placed: readonly Placed<Item>[];
   /** Absent once the end was read. */

@@ -32,7 +32,7 @@ type WithToken = <Answer>(
 export interface Refused {
   /** Number of actions among them. */
   actions: number;
-  /** Number of tokens that were entered in vain. */
+  /** Number of tokens that were refused. */
   tries: number;
 }
 

@@ -31,7 +31,7 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
   return (
     <>
       <section class="card" aria-labelledby="outcomes">
-        <h3 id="outcomes">What becomes of {counted(answer.calls, "call")}</h3>
+        <h3 id="outcomes">Outcome of {counted(answer.calls, "call")}</h3>
         <Outcomes answer={answer} deployed={deployed} />
         {answer.later_tries === undefined ? null : (
           <p class="hint">

@@ -13,7 +13,7 @@ const hourMs = 3_600_000;
 /** Five paths are read at this interval beside the needs: twenty reads a minute together. */
 const refreshMs = 20_000;
 
-/** Cards for problems, progress and open tasks, with links, what needs a person, and what became of calls. */
+/** Cards for problems, progress and open tasks, with links, what needs a person, and the outcome of calls. */
 export function Overview() {
   const counts = useLive<Counts>("/counts?hours=24", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);

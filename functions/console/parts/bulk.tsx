@@ -113,7 +113,7 @@ async function countCalls(
   return isStopped() ? "Nothing was changed." : "No call fits any more.";
 }
 
-/** Acts on the calls that were counted, or goes on where a request failed. */
+/** Acts on the calls that were counted, or continues where a request failed. */
 async function act(from: Stage, { ask, setStage, isStopped }: Working): Promise<string> {
   const { work, count } = from;
   const { until } = from.total;

@@ -147,7 +147,7 @@ function Dock({ children }: { children: ComponentChildren }) {
 }
 
 /**
- * Sends a decision, also once more where its answer was lost: the service carries it out once. Resolves to what became of
+ * Sends a decision, also once more where its answer was lost: the service carries it out once. Resolves to the outcome of
  * it, in words.
  */
 async function carriedOut(

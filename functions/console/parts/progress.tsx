@@ -49,7 +49,7 @@ function sumIn(byState: RequestView["by_state"], holds: (facts: StateFacts) => b
   return statesWhere(holds).reduce((sum, state) => sum + (byState[state] ?? 0), 0);
 }
 
-/** True if the service itself goes on with calls of a request. */
+/** True if the service itself continues with calls of a request. */
 export function isUnderWay({ by_state, queued }: RequestView): boolean {
   return queued + sumIn(by_state, ({ open }) => open) > 0;
 }

@@ -155,7 +155,9 @@ function SentBefore({
           ? "These leads were sent at "
           : `${done} of ${sent.parts.length} parts of these leads were sent since `}
         <Time at={sent.at} /> as campaign {sent.campaign}.{" "}
-        {isResumed ? "Sending goes on with the other parts." : "Nobody among them is called again."}
+        {isResumed
+          ? "Sending continues with the other parts."
+          : "Nobody among them is called again."}
       </p>
       <label class="choice">
         <input

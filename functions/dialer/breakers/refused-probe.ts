@@ -30,7 +30,7 @@ export function isRefusedProbe(
   return !isBlamed || breaker.code === numbersBlamed;
 }
 
-/** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else goes on by itself. */
+/** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else happens by itself. */
 export async function countRefusedProbe(
   { call }: Pick<Judged, "call">,
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log">,

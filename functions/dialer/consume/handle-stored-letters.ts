@@ -87,7 +87,7 @@ function forgetGone(
  */
 async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
   const { documents, memory, clock, log } = deps;
-  // Also where it cannot be fetched: the next sweep goes on with the others.
+  // Also where it cannot be fetched: the next sweep continues with the others.
   const expiresAt = clock.now() + retryMs;
   memory.letters.waitUntil.set(name, expiresAt);
   const key = { kind: "lease", key: `letter:${name}` } as const;

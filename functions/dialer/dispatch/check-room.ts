@@ -24,7 +24,7 @@ const none: Asking = { waiting: 0, backlogs: 0, isActive: false };
 
 /**
  * Returns how many more calls of an account may wait for a check, so that each is asked in time: the accounts whose calls wait
- * for it share its room evenly. A call that the check cannot take holds a place of its account for seconds, and in vain. While
+ * for it share its room evenly. A call that the check cannot take holds a place of its account for seconds, without success. While
  * the account has calls of other agents, half of its places are theirs.
  */
 export function createCheckRoom(

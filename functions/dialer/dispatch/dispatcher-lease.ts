@@ -10,7 +10,7 @@ const takeOverTries = 10;
 /** The dispatchers' document, as its holder last wrote it. */
 export type DispatcherLease = StoredDocument<"dispatcher">;
 
-/** Takes over from a dispatcher that does not beat or has run its time. Undefined: the other dispatcher goes on. */
+/** Takes over from a dispatcher that does not beat or has run its time. Undefined: the other dispatcher continues. */
 export async function takeOver(
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "dispatcher" | "log">,
 ): Promise<DispatcherLease | undefined> {

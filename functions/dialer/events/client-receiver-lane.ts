@@ -51,7 +51,7 @@ export async function serveInLane<Own>(
   await Promise.all(receivers.map(lane === undefined ? leave : serve));
 }
 
-/** Returns what becomes of a message for which there is no lane: by the next sweep there is a newer one. */
+/** Returns the outcome of a message for which there is no lane: by the next sweep there is a newer one. */
 export function withoutLane(
   { message, attempt }: { message: EventMessage; attempt: number },
   { clock, sweepSeconds }: Pick<DialerDeps, "clock" | "sweepSeconds">,

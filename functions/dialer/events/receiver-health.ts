@@ -17,7 +17,7 @@ import { dayMs } from "#shared/lib/units.ts";
 /** Failures in a row after which a receiver is down: the dial plan's or a client's. */
 export const failuresMax = 10;
 const failuresLifeMs = dayMs;
-/** Status of a receiver that is gone for good. */
+/** Status of a receiver that is gone permanently. */
 const goneStatus = 410;
 
 /** The health of a receiver, as read for one message: it takes its events, or is down. */
@@ -129,7 +129,7 @@ async function isOverBy(
   return (counters["inRow"] ?? 0) >= failuresMax;
 }
 
-/** True if the receiver is gone for good, which opens its breaker at once. */
+/** True if the receiver is gone permanently, which opens its breaker at once. */
 export function isGone(answer: EventAnswer): boolean {
   return "status" in answer && answer.status === goneStatus;
 }

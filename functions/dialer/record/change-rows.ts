@@ -7,7 +7,7 @@ import { countSteps, logDecision } from "./write-decisions.ts";
 import type { Change } from "#shared/ports/ledger.ts";
 
 /**
- * Changes rows, logs those whose state has changed, and counts what became of their calls. A row that another writer has changed since it was
+ * Changes rows, logs those whose state has changed, and counts the outcome of their calls. A row that another writer has changed since it was
  * read stays unchanged.
  *
  * @param change returns the row to write over the row as read, or undefined to leave it

@@ -29,7 +29,7 @@ const triesMax = 4;
 type Settings = Pick<DialerDeps, "settings">;
 
 /**
- * Returns an ended call with what became of the wish in its record: the call-back that follows, or why none does. The first
+ * Returns an ended call with the outcome of the wish in its record: the call-back that follows, or why none does. The first
  * wish counts. A call that has a successor stays: `followLateWish` has that one changed.
  */
 export function withWish(
@@ -96,7 +96,7 @@ export function completeEnded(
 
 /**
  * Handles a wish that is read once its call has a successor: one that waits becomes the call-back. The successor is changed
- * first, under its version, so that whoever claims it comes first or not at all; then the call says what became of the wish.
+ * first, under its version, so that whoever claims it comes first or not at all; then the call says the outcome of the wish.
  * A crash between both leaves a promise, which the next reading of the wish finds.
  *
  * @throws ConflictError if others keep changing the rows
@@ -124,7 +124,7 @@ export async function followLateWish(
   }, onConflict(triesMax));
 }
 
-/** Changes the waiting successor of a call into the call-back that is wished. Returns what became of the wish. */
+/** Changes the waiting successor of a call into the call-back that is wished. Returns the outcome of the wish. */
 async function changeSuccessor(
   row: CallRow,
   wished: unknown,

@@ -99,7 +99,7 @@ const lostMs = dayMs;
 /**
  * Postpones the next poll of a call whose record could not be read.
  *
- * @param isKept true if polling goes on, as it is this service that cannot handle it
+ * @param isKept true if polling continues, as it is this service that cannot handle it
  */
 export async function postpone(
   row: OpenRow,

@@ -33,7 +33,7 @@ type Reached = Pick<ValueOf<"upkeep">, "journalAfter">;
  * twice, which changes nothing. Of a page of gathered entries one stays, however young: it has all of those before.
  *
  * @param last `journalAfter`: the last part
- * @returns where the next run goes on
+ * @returns where the next run continues
  */
 export async function compactJournal(
   { journalAfter }: Reached,

@@ -12,9 +12,9 @@ type Purged = Pick<ValueOf<"upkeep">, "purge" | "purgeBeganAt" | "purgedUntil">;
 
 /**
  * Deletes rows of calls accepted longer ago than the retention, and then expired documents. Unresolved calls are logged
- * first, so that none disappears silently. A purge begins each hour and goes on from minute to minute until it has ended.
+ * first, so that none disappears silently. A purge begins each hour and continues each minute until it is finished.
  *
- * @returns where the next one goes on
+ * @returns where the next one continues
  */
 export async function purgeSome(
   last: Purged,

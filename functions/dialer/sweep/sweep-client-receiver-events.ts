@@ -13,7 +13,7 @@ import { dropGone } from "../events/client-receivers.ts";
 import { receiverKeyOf } from "../events/receiver-lease.ts";
 import { messageGraceMs, roomOf } from "./sweep-events.ts";
 
-/** Clients of one page, and maximum clients of one sweep. The next sweep goes on behind them. */
+/** Clients of one page, and maximum clients of one sweep. The next sweep continues after them. */
 const pageClients = 50;
 const clientsMax = 200;
 /** Maximum receivers of a page that are slow or broken and get a message, so that these do not fill the queue. */

@@ -9,7 +9,7 @@ const erasuresMax = 100;
 
 /**
  * Erases rows of erased numbers that were under way, were not in the index yet, or were written later. Returns where the
- * next sweep goes on.
+ * next sweep continues.
  */
 export async function sweepErasures(
   { erasuresAfter }: Pick<ValueOf<"upkeep">, "erasuresAfter">,

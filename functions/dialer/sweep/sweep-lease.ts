@@ -67,7 +67,7 @@ export function isTaken(
 export interface HeldLease<Value> {
   /** The cursors, as they are stored. */
   readonly value: Value;
-  /** Stores cursors that have moved, so that the next invocation goes on there though this one dies. */
+  /** Stores cursors that have moved, so that the next invocation continues there though this one dies. */
   reach(moved: Partial<Value>): Promise<void>;
 }
 

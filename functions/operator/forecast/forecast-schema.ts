@@ -166,7 +166,7 @@ export type ForecastItem = z.infer<typeof itemSchema>;
 const summarySchema = z
   .strictObject(summaryFields)
   .check(
-    z.meta({ id: "ForecastSummary", description: "What becomes of the calls under one plan." }),
+    z.meta({ id: "ForecastSummary", description: "The outcome of the calls under one plan." }),
   );
 export type ForecastSummary = z.infer<typeof summarySchema>;
 

@@ -158,7 +158,7 @@ const optionTexts: Record<string, string> = {
   map: "ROLE=COLUMN     what a column means",
   refused: "FILE        where rows are written that are not sent",
   again: "              sends a file once more that was sent",
-  lost: "STATE          accepted or not-accepted: what became of a part whose answer was lost",
+  lost: "STATE          accepted or not-accepted: the outcome of a part whose answer was lost",
   agents: "A,B          agents by name; * is all of them, as without it",
   rights: "R,R          of a token: call (as without it), read, cancel, opt_out",
   mode: "test           of a token: its calls are tests",

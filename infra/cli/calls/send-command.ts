@@ -25,7 +25,7 @@ import { barOf, show } from "./terminal.ts";
 const printedMax = 20;
 
 export const sendCommands: Record<string, Command> = {
-  /** Reads leads, says what would become of them, and with --yes sends them as one campaign. */
+  /** Reads leads, says what would happen to them, and with --yes sends them as one campaign. */
   async send([path], values, { ask, terminal }) {
     if (path === undefined) throw new Misuse("send needs a file of leads: CSV or JSON.");
     const { campaign } = values;
@@ -57,7 +57,7 @@ export const sendCommands: Record<string, Command> = {
     // The same words after an interruption mean the rest, not those who were called meanwhile.
     const isResumed = sent !== null && !sent.is_finished && sent.campaign === campaign;
     if (sent !== null) {
-      const then = isResumed ? " Sending goes on." : "";
+      const then = isResumed ? " Sending continues." : "";
       say(`This file was sent at ${sent.at} as campaign ${sent.campaign}, ${doneOf(sent)}.${then}`);
     }
     const calls = leads.length - checked.leftOut.length;

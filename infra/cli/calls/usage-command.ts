@@ -23,7 +23,7 @@ const splitColumns = [
   "missing",
 ];
 
-/** Commands for what clients have used, and what became of the calls to splits. */
+/** Commands for what clients have used, and the outcome of the calls to splits. */
 export const usageCommands: Record<string, Command> = {
   async usage(_rest, values, { ask, terminal }) {
     const { from, until: to, by = "client", client } = values;

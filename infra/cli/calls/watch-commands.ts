@@ -30,7 +30,7 @@ export const watchCommands: Record<string, Command> = {
     return 0;
   },
 
-  /** Shows a list until the process is ended. Failures of the service are shown, and it goes on. */
+  /** Shows a list until the process is ended. Failures of the service are shown, and it continues. */
   async watch([name = "requests"], values, { ask, terminal }) {
     const changes = changesOf();
     let failures = 0;

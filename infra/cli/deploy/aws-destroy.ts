@@ -18,7 +18,7 @@ export async function destroyOnAws(
 Calls that wait are not dialed any more.
 To stay, until you delete each:
   the queues, which keep messages for 14 days: calls that no row stands for yet;
-  the table, which holds what became of every call (delete its deletion protection first);
+  the table, which holds the outcome of every call (delete its deletion protection first);
   the bucket, which may hold calls for 30 days;
   the secret with HASH_KEY, without which the table's hashes and its do-not-call list mean nothing.
 A later deployment begins with new queues, a new table and a new HASH_KEY, or takes up these again: docs/deploy-aws.md.

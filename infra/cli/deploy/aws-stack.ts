@@ -135,4 +135,4 @@ export function requireOwnStack({ name, isOwn, status }: StandingStack, done: st
 
 const inProgress = (name: string, status: string): string =>
   `Nothing was deployed: ${name} is being changed now (${status}), by somebody else or by a run that was cut off. ` +
-  "CloudFormation goes on by itself: run this again in some minutes.";
+  "CloudFormation continues by itself: run this again in some minutes.";

@@ -85,7 +85,7 @@ export async function readIndexes(table: string, deps: TableDeps): Promise<Index
  * Makes the indexes that a table outside the stack lacks, or removes those that this version does not use, one after
  * another, as DynamoDB changes one at a time.
  *
- * @throws DeployError if an index takes longer than half an hour: what was begun goes on
+ * @throws DeployError if an index takes longer than half an hour: what was begun continues
  */
 export async function changeIndexes(
   TableName: string,
@@ -147,6 +147,6 @@ async function awaitActive(
     await sleep(pauseMs);
   }
   throw new DeployError(
-    `The table ${TableName} is still changing after half an hour. DynamoDB goes on by itself: run this again later.`,
+    `The table ${TableName} is still changing after half an hour. DynamoDB continues by itself: run this again later.`,
   );
 }

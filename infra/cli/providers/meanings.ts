@@ -30,7 +30,7 @@ export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
             todo: "Check the number, and whether the account may call its country; a trial account may only call numbers that it has verified.",
           }
         : {
-            means: "The provider refuses this call for good.",
+            means: "The provider refuses this call permanently.",
             todo: `Compare the route (${fields}) with the provider's console, look the code up in its list of errors, and check whether the account may call the number's country.`,
           };
     case "not_placed":

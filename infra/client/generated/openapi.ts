@@ -68,7 +68,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what became of a request's calls
+         * Show the outcome of a request's calls
          * @description Needs the right `read`. A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.
          */
         get: operations["showRequest"];
@@ -128,7 +128,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show what became of one call
+         * Show the outcome of one call
          * @description Needs the right `read`. The id of a later try finds its call, too.
          */
         get: operations["showCall"];
@@ -271,7 +271,7 @@ export interface paths {
         put?: never;
         /**
          * Note that a part of a file is sent next, was accepted, or was certainly not accepted
-         * @description Needs the right `call`. So that a sending that was interrupted goes on where it was.
+         * @description Needs the right `call`. So that a sending that was interrupted continues where it was.
          */
         post: operations["markSentPart"];
         delete?: never;
@@ -536,7 +536,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A call was refused for good
+         * A call was refused permanently
          * @description Delivered at least once: a repeated request has the same webhook-id. Requests may come in any order.
          */
         post: operations["callRejected"];
@@ -755,7 +755,7 @@ export interface components {
             reason: string;
             /** @description The earliest time of its next step; null once it has ended */
             due_at: string | null;
-            /** @description What became of a placed call; null: not known, or not asked for */
+            /** @description Outcome of a placed call; null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
             /** @description Of an agent with `retry` or `callBacks`: every try of the call, the first one included, and its call-backs. `state`, `reason`, `due_at` and `result` of the call are those of its last try before a call-back */
             tries?: ({
@@ -854,7 +854,7 @@ export interface components {
             reason: string;
             /** @description The earliest time of its next step; null once it has ended */
             due_at: string | null;
-            /** @description What became of a placed call; null: not known, or not asked for */
+            /** @description Outcome of a placed call; null: not known, or not asked for */
             result: components["schemas"]["Result"] | null;
             /** @description Of an agent with `retry` or `callBacks`: every try of the call, the first one included, and its call-backs. `state`, `reason`, `due_at` and `result` of the call are those of its last try before a call-back */
             tries?: ({

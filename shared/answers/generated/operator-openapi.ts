@@ -448,7 +448,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count what became of calls: results, lengths and opt-outs, by agent, client, campaign or hour
+         * Count the outcomes of calls: results, lengths and opt-outs, by agent, client, campaign or hour
          * @description Needs the role `see`.
          */
         get: operations["listResults"];
@@ -468,7 +468,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The plan's splits: their arms, what became of each one's calls, and the verdict
+         * The plan's splits: their arms, the outcome of each one's calls, and the verdict
          * @description Needs the role `see`.
          */
         get: operations["listSplits"];
@@ -508,7 +508,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Campaigns of the last 31 days, and what became of their calls
+         * Campaigns of the last 31 days, and the outcome of their calls
          * @description Needs the role `see`.
          */
         get: operations["listCampaigns"];
@@ -728,7 +728,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show whether the ledger was restored from a backup, and how far the calls have been gone through
+         * Show whether the ledger was restored from a backup, and how far the calls have been checked
          * @description Needs the role `see`.
          */
         get: operations["showRestore"];
@@ -834,7 +834,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Remove it for good, with the calls that it carries; recorded
+         * Remove it permanently, with the calls that it carries; recorded
          * @description Needs the role `configure`.
          */
         post: operations["discardDeadLetter"];
@@ -1675,7 +1675,7 @@ export interface components {
                 is_unread?: true;
             }[];
         };
-        /** @description What becomes of the calls under one plan. */
+        /** @description The outcome of the calls under one plan. */
         ForecastSummary: {
             /** @description Calls by outcome; they add up to all calls */
             counts: {
@@ -1772,7 +1772,7 @@ export interface components {
             /** Format: date-time */
             stored_at: string;
             bytes: number;
-            /** @description `calls`: accepted calls; `outcome`: what became of a call; `callback`: a provider's. Null: this version cannot read the message */
+            /** @description `calls`: accepted calls; `outcome`: the outcome of a call; `callback`: a provider's. Null: this version cannot read the message */
             message_kind: string | null;
             request_id: string | null;
             client: string | null;

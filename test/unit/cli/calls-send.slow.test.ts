@@ -106,7 +106,7 @@ describe("npm run calls -- send", () => {
     expect(interrupted).toMatchObject({ code: 1, err: expect.stringContaining("reached") });
     app.request = request;
     const { code, out } = await send("phone\n2025550100\n", ...words, "--again");
-    expect([code, out]).toEqual([0, expect.stringContaining("Sending goes on.")]);
+    expect([code, out]).toEqual([0, expect.stringContaining("Sending continues.")]);
     expect(await dial()).toEqual(["+12025550100", "+12025550100"]);
   });
 

@@ -67,7 +67,7 @@ describe("readiness", () => {
       backlogs: 300,
     };
     expect(judge(swept(0), looked(0), restored({ state: "confirmed", pass }))).toEqual([
-      "the ledger was restored from a backup, and its calls are being gone through: 4000 calls in 300 backlogs so far",
+      "the ledger was restored from a backup, and its calls are being checked: 4000 calls in 300 backlogs so far",
     ]);
     expect(judge(swept(0), looked(0), restored({ state: "done" }))).toEqual([]);
   });

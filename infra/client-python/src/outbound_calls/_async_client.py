@@ -266,7 +266,7 @@ class AsyncOutboundCalls(Base):
         timeout: float | None = None,
     ) -> SentFile:
         """
-        Begins to send a file, or goes on with it. `parts` are the `digest` and the number of `calls` of each. A file that
+        Begins to send a file, or continues it. `parts` are the `digest` and the number of `calls` of each. A file that
         was sent is refused, unless `again` names the round after which it is sent once more.
         """
         body: dict[str, Any] = {"file": file, "campaign": campaign, "parts": list(parts)}

@@ -74,7 +74,7 @@ def is_refused(error: object) -> bool:
 
 
 def is_unavailable(error: object) -> bool:
-    """True if no try was answered for good: repeat it later, under its key."""
+    """True if no try had a final answer: repeat it later, under its key."""
     return _is(error, "unavailable")
 
 

@@ -1,4 +1,4 @@
-"""What became of all tries under a key."""
+"""The outcome of all tries under a key."""
 
 from __future__ import annotations
 

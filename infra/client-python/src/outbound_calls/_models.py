@@ -72,7 +72,7 @@ class Result:
 
 @dataclass(frozen=True)
 class CallBack:
-    """What became of a callee's wish to be called back. `by`: `service`, or `nobody`, and then `reason` says why."""
+    """The outcome of a callee's wish to be called back. `by`: `service`, or `nobody`, and then `reason` says why."""
 
     by: str
     at: str | None = None
