@@ -30,11 +30,11 @@ export async function refuseLookUp(
 ): Promise<Response | undefined> {
   const refused = refuseWithoutRole(c, "find", deps);
   if (refused !== undefined) return refused;
-  const { clock, documents, numbers } = deps;
+  const { clock, documents, numbers: hasher } = deps;
   const hour = Math.floor(clock.now() / hourMs);
   const endsAt = (hour + 1) * hourMs;
   const name = { kind: "look-ups", key: `${hour}#${c.get("caller").tokenId}` } as const;
-  const hash = numbers.trace(number).numberHash;
+  const hash = hasher.trace(number).numberHash;
   const known = (await documents.read([name])).get(name.kind, name.key)?.value.numbers ?? [];
   if (known.includes(hash)) return undefined;
   if (known.length >= numbersPerHourMax) return answerTooMany(c, lookedUp, deps);

@@ -19,7 +19,7 @@ export interface Lane {
 }
 
 /** Names a lane. The name of waiting calls is their key alone, as most rows of an index have it. */
-export function laneName({ kind, key }: Lane): string {
+function laneName({ kind, key }: Lane): string {
   if (kind === "waiting") return key;
   return kind === "watch" ? kind : `${kind}:${key}`;
 }

@@ -1,17 +1,8 @@
 import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import { checksMsMax } from "../lib/timing.ts";
-import type { Route } from "../calls/call-request.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
-/** Names a check's breaker, its pace and its connections. */
-export function checkBreakerOf(check: string): string {
-  return `check:${check}`;
-}
-
-/** Names the breakers of a route's checks. Each is probed by its check's question. */
-export function breakersOf({ checks = [] }: Pick<Route, "checks">): string[] {
-  return checks.map(checkBreakerOf);
-}
+export { checkBreakerOf, checkBreakersOf } from "./resolved-call.ts";
 
 /** A fresh call that is to be checked waits for its turn: the dispatcher bounds how many wait for a check's answer. */
 export function admit({ row, target }: ResolvedCall): Verdict | undefined {

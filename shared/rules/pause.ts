@@ -1,22 +1,8 @@
 import type { ReadFacts, Holder, KeyedBacklog, Verdict, Texts } from "./rule.ts";
-import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
-import type { Route } from "../calls/call-request.ts";
-import type { ClientAgent } from "../calls/call-row.ts";
-import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import { pauseKeysOf, type ResolvedCall, type ResolvedRoute } from "./resolved-call.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
-/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
-export type Pausable = ValueOf<"pause">["of"];
-
-/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
-export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
-  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
-}
-
-/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
-export function pauseKeysOf({ client, agentId }: ClientAgent, route: Route | undefined) {
-  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
-  return route === undefined ? own : [...own, pauseKeyOf({ account: route.account })];
-}
+export { type Pausable, pauseKeyOf, pauseKeysOf } from "./resolved-call.ts";
 
 /**
  * True if one of these pauses keeps calls waiting. A pause with an end needs no look at the clock: its document expires

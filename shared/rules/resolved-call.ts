@@ -4,10 +4,32 @@ import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
 import { expiryOf } from "../dial-plan/expiry.ts";
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
 import { breakerNamesOf } from "../policy/breakers.ts";
-import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { DocumentKey, ValueOf } from "../ports/document-kinds.ts";
 import type { NumberHashes } from "../telephony/number-hashes.ts";
-import { breakersOf as checkBreakers } from "./checks.ts";
-import { pauseKeyOf, pauseKeysOf } from "./pause.ts";
+
+/** The target of a pause: the calls of an agent, of an account of the dial plan's `providers`, or of a client. */
+export type Pausable = ValueOf<"pause">["of"];
+
+/** Names the document of a pause, such as that of `["agent","agent_sales"]`. */
+export function pauseKeyOf(what: Pausable): DocumentKey<"pause"> {
+  return { kind: "pause", key: JSON.stringify(Object.entries(what)[0]) };
+}
+
+/** Names the documents of all pauses that may keep calls of a client and an agent along a route waiting. */
+export function pauseKeysOf({ client, agentId }: ClientAgent, route: Route | undefined) {
+  const own = [pauseKeyOf({ agent: agentId }), pauseKeyOf({ client })];
+  return route === undefined ? own : [...own, pauseKeyOf({ account: route.account })];
+}
+
+/** Names a check's breaker, its pace and its connections. */
+export function checkBreakerOf(check: string): string {
+  return `check:${check}`;
+}
+
+/** Names the breakers of a route's checks. Each is probed by its check's question. */
+export function checkBreakersOf({ checks = [] }: Pick<Route, "checks">): string[] {
+  return checks.map(checkBreakerOf);
+}
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
 export interface ResolvedRoute {
@@ -101,7 +123,7 @@ function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): Resolve
   return {
     route,
     account,
-    breakers: [...probed, ...checkBreakers(route)],
+    breakers: [...probed, ...checkBreakersOf(route)],
     probed,
     pauses: [...pauseKeysOf(of, route), ...pausesOfSplits(of, table)],
   };

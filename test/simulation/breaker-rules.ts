@@ -1,6 +1,6 @@
 import { accountNameOf, type Call } from "#shared/calls/call-request.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { breakersOf } from "#shared/rules/checks.ts";
+import { checkBreakersOf } from "#shared/rules/checks.ts";
 import { parseValue, type ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { Requested } from "./placement.ts";
@@ -34,7 +34,7 @@ export function breakerViolations({
     if (call === undefined) continue;
     const of = { client: call.client, agentId: call.request.agent_id };
     const along = breakerNamesOf(of, { account: accountNameOf(one.route) });
-    for (const name of [...along, ...breakersOf(one.route)]) {
+    for (const name of [...along, ...checkBreakersOf(one.route)]) {
       requestsOf.set(name, [...(requestsOf.get(name) ?? []), one]);
     }
   }

@@ -2,7 +2,7 @@ import { createRouteTable } from "../support/plans.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { breakersOf } from "#shared/rules/checks.ts";
+import { checkBreakersOf } from "#shared/rules/checks.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";
@@ -57,7 +57,7 @@ export function turnViolations(turned: Turned): string[] {
   return waiting.flatMap((one) => {
     const { client, agentId, route, account, id } = one;
     const names = [
-      ...[...breakerNamesOf({ client, agentId }, { account }), ...breakersOf(route)].map(
+      ...[...breakerNamesOf({ client, agentId }, { account }), ...checkBreakersOf(route)].map(
         (key) => `breaker ${key}`,
       ),
       ...pauseKeysOf({ client, agentId }, route).map(({ kind, key }) => `${kind} ${key}`),

@@ -67,10 +67,10 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
 
 /**
  * Maximum files, beside those of shared/rules, with which somebody must reckon who changes one of these. With the rules, the
- * lists of gates import 48 files and the decision 51: each rule adds its own.
+ * lists of gates import 50 files and the decision 51: each rule adds its own.
  */
 const importedMax = {
-  "shared/rules/gates.ts": 23,
+  "shared/rules/gates.ts": 24,
   "functions/dialer/decide/decide-delivered.ts": 25,
   "functions/api/calls/create-calls.ts": 42,
 };
