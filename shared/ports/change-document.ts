@@ -64,6 +64,6 @@ export async function changeDocuments<K extends Kind>(
     if (changes.length === 0) return;
     const written = await documents.write(changes.map(({ next, seen }) => ({ next, seen })));
     left = changes.filter((_, index) => written[index] !== true).map(({ edit }) => edit);
-    if (left.length > 0) throw new ConflictError("documents were changed by others each time");
+    if (left.length > 0) throw new ConflictError("a document was changed by others each time");
   }, onConflict(triesMax));
 }

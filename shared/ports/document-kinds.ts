@@ -287,8 +287,8 @@ const kinds = {
       receivers: z.optional(z.array(z.string())),
       /** Time of the last look at the events of former receivers. */
       orphanedAt: z.optional(time),
-      /** Accounts whose calls may keep their numbers after they were placed. The plan has them, or had. */
-      accounts: z.optional(z.array(z.string())),
+      /** Accounts whose calls may keep their numbers after they were placed, and when the plan was last seen to have them. */
+      accounts: z.optional(z.record(z.string(), time)),
       /** Backlogs without a route that an alarm has named. */
       routesGone: z.optional(z.array(z.string())),
       /** Sizes of the ledger within the last day, and its maximum; absent where it may grow without end. */

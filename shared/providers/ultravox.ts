@@ -21,6 +21,7 @@
 import { wishField } from "../calls/tries.ts";
 import type { Send } from "../lib/http-client.ts";
 import { httpsUrl } from "../lib/https-url.ts";
+import { withTimeLimit } from "../lib/retry.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provider.ts";
 import { ask, toOutcome, postJson } from "./provider-http.ts";
@@ -121,7 +122,9 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       const result = await readRecordOf(placed, route);
       // Nobody has wished anything in a call that nobody joined.
       if (placed.mayWish !== true || result?.answeredAt == null) return result;
-      return withTold(result, await readToolCalls(placed, apiOf(route), fetch).catch(() => []));
+      // A result that is known waits for no slow messages: they are read again.
+      const calls = withTimeLimit(readToolCalls(placed, apiOf(route), fetch), messagesSecondsMax);
+      return withTold(result, await calls.catch(() => []));
     },
 
     listResults: createListReader(fetch, apiOf, {
@@ -188,9 +191,10 @@ const callSchema = () =>
   });
 type UltravoxCall = z.infer<ReturnType<typeof callSchema>>;
 
-/** Messages of a page, and maximum pages of a call that are read for a wish. */
+/** Messages of a page, maximum pages of a call that are read for a wish, and seconds for all of them. */
 const pageMessages = 100;
 const pagesMax = 5;
+const messagesSecondsMax = 5;
 
 /**
  * Messages of a call (https://docs.ultravox.ai/api-reference/calls/calls-messages-list): the text of a call of a tool has its
@@ -204,7 +208,8 @@ const messagesSchema = () =>
 
 /**
  * Returns the arguments of the tools that the agent has called, as far as they may have a wish, after an empty analysis: without
- * one, as where the messages cannot be read, the result stands and the messages are read again.
+ * one, as where the messages cannot be read, the result stands and the messages are read again. The last one comes first, as a
+ * callee may correct what was said before.
  */
 async function readToolCalls(
   { providerCallId }: PlacedCall,
@@ -212,7 +217,7 @@ async function readToolCalls(
   send: Send,
 ): Promise<unknown[]> {
   const path = `/calls/${encodeURIComponent(providerCallId)}/messages`;
-  const found: unknown[] = [{}];
+  const found: unknown[] = [];
   let cursor: string | null | undefined = "";
   for (let pages = 0; pages < pagesMax && cursor != null; pages++) {
     // By default only the messages of a call's last stage come.
@@ -223,7 +228,7 @@ async function readToolCalls(
     found.push(...results.flatMap(argumentsOf));
     cursor = next && new URL(next).searchParams.get("cursor");
   }
-  return found;
+  return [{}, ...found.toReversed()];
 }
 
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];

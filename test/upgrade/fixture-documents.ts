@@ -400,7 +400,7 @@ export function createDocuments(
           roundBeganAt: ago(1),
           watchAfter: null,
           receivers: ["crm"],
-          accounts: ["vapi"],
+          accounts: { vapi: ago(1) },
           orphanedAt: ago(30),
         },
         ...never,

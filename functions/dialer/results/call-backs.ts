@@ -67,9 +67,9 @@ export function findAnalysisPoll(
   return endedAt + Math.min(waitMs, analysisMsMax);
 }
 
-/** True if the reading of an ended call's record for its analysis is so late that it is left out. */
-export function isAnalysisLate(row: CallRow, at: number): boolean {
-  return awaitsAnalysis(row) && at >= (row.dueAt ?? at) + lateMsMax;
+/** Returns the due time up to which the reading of an ended call's record for its analysis is so late that it is left out. */
+export function lateUntil(at: number): number {
+  return at - lateMsMax;
 }
 
 /** Completes the write of a record that was read after the call's end, for its analysis or upon a callback. */
@@ -157,7 +157,7 @@ async function changeSuccessor(
   return decision;
 }
 
-const conflict = () => new ConflictError("every try to record a wish met a conflict");
+const conflict = () => new ConflictError("every try to write the wish met a conflict");
 
 async function readRow(
   id: string,

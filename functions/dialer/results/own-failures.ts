@@ -30,7 +30,7 @@ export function createOwnFailures(isPostponed: boolean, deps: RowDeps): OwnFailu
     if (failures > failuresMax) throw error;
     const fields = { call_id: row.id, account: row.route.account, error: errorForLog(error) };
     deps.log("alarm", "result.not_handled", fields);
-    if (isPostponed) await postpone(row, { isKept: true }, deps);
+    if (isPostponed) await postpone([row], { isKept: true }, deps);
   };
   const apart: OwnFailures["apart"] = async (rows, work) => {
     const [first] = rows;

@@ -8,7 +8,7 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
-import { isAnalysisLate } from "./call-backs.ts";
+import { lateUntil } from "./call-backs.ts";
 import { continueChains } from "./next-tries.ts";
 import { findPlannedAccounts } from "./send-polls.ts";
 import { isEnd, pollOne } from "./poll-call.ts";
@@ -68,9 +68,13 @@ export async function pollAccount(
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
   const backlogs = [{ key: resultsLane({ account }) }];
-  if (analyses === true) backlogs.push({ key: analysesLane({ account }) });
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
+  if (analyses === true) {
+    const lane = { key: analysesLane({ account }) };
+    await leaveOutLate(lane, polling, deps);
+    backlogs.push(lane);
+  }
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
     const lanes = await ledger.due({ lanes: backlogs, until: begunAt, each: callsMax });
     const slots = lanes.flat();
@@ -81,23 +85,17 @@ export async function pollAccount(
     await own.apart(placed, async (some) => {
       open.push(...(await continueChains(some, deps)));
     });
-    const isLate = (row: OpenRow) => isAnalysisLate(row, begunAt);
-    const isRead = (row: OpenRow) =>
-      isPolled && settings.providerOf(row.route).readResult !== undefined && !isLate(row);
-    // A provider without records reports by signed callback, or has not reported in time. A late reading is left out, as the
-    // provider may be down or have too many to answer.
+    const isRead = ({ route }: OpenRow) =>
+      isPolled && settings.providerOf(route).readResult !== undefined;
+    // A provider without records reports by signed callback, or has not reported in time.
     const isGivenUp = (row: OpenRow) =>
       isPolled || awaitsAnalysis(row) || begunAt >= row.claimedAt + goneMs;
-    await own.apart(
-      open.filter((row) => !isRead(row) && isGivenUp(row)),
-      async (some) => {
-        const found = some.map((row) => ({ row, result: undefined }));
-        await writeResults(found, begunAt, deps);
-      },
-    );
+    const unread = open.filter((row) => !isRead(row));
+    await own.apart(unread.filter(isGivenUp), (some) => giveUp(some, begunAt, deps));
+    // Otherwise the same ones would come first in each sweep, before older ones of which nothing becomes known either.
+    const held = unread.filter((row) => !isGivenUp(row));
+    await postpone(held, { isKept: true }, deps);
     if (isSpent(deps)) return false;
-    // More of them may be late, and numbers must go while the provider is down.
-    if (open.filter(isLate).length === callsMax) continue;
     const left = await pollLists(open.filter(isRead), polling, deps);
     await pollEach(inTurns(left), polling, deps);
     if (isSpent(deps)) return false;
@@ -106,10 +104,42 @@ export async function pollAccount(
   return true;
 }
 
-/** Orders calls to be polled: by turns one that waits for its result, and one that waits for its analysis. */
+/**
+ * Leaves out the readings of ended calls' records that are too late, before any record is read: the provider may be down or have
+ * too many to answer, and the calls' numbers must go.
+ */
+async function leaveOutLate(
+  lane: { key: string },
+  { endAt, own }: Polling,
+  deps: DialerDeps,
+): Promise<void> {
+  const { ledger, clock } = deps;
+  const begunAt = clock.now();
+  const late = { lanes: [lane], until: lateUntil(begunAt), each: callsMax };
+  for (let pages = 0; pages < pagesMax && clock.now() < endAt && !isSpent(deps); pages++) {
+    const [slots = []] = await ledger.due(late);
+    const { rows } = await ledger.read(slots.map(({ id }) => id));
+    await own.apart(rows.flatMap(openRowOf), (some) => giveUp(some, begunAt, deps));
+    if (slots.length < callsMax) return;
+  }
+}
+
+/** Writes of calls that nothing more will become known of them. */
+async function giveUp(rows: readonly OpenRow[], at: number, deps: DialerDeps): Promise<void> {
+  await writeResults(
+    rows.map((row) => ({ row, result: undefined })),
+    at,
+    deps,
+  );
+}
+
+/** Orders calls to be polled: by turns three that wait for their results, and one that waits for its analysis. */
 function inTurns(rows: readonly OpenRow[]): OpenRow[] {
-  const lanes = Map.groupBy(rows, awaitsAnalysis).values();
-  const turns = [...lanes].flatMap((lane) => lane.map((row, turn) => ({ row, turn })));
+  let [results, analyses] = [0, 0];
+  const turns = rows.map((row) => ({
+    row,
+    turn: awaitsAnalysis(row) ? analyses++ : results++ / 3,
+  }));
   return turns.toSorted((one, other) => one.turn - other.turn).map(({ row }) => row);
 }
 
@@ -183,7 +213,9 @@ async function pollLists(
     // Calls whose callee opted out are polled one by one: first their numbers are listed.
     const isListed = (row: OpenRow) => {
       const result = resultIn(row);
-      return result !== undefined && result.optedOut !== true && !awaitsAnalysis(row);
+      if (result === undefined || result.optedOut === true || awaitsAnalysis(row)) return false;
+      // A retry after a voicemail must not come before the time that its record may name.
+      return row.tries?.callBacks === undefined || result.status !== "voicemail";
     };
     await failures.apart(left.filter(isListed), async (some) => {
       // Not every list has the analysis: it is read from the record, once others have their results.
@@ -218,7 +250,7 @@ async function pollEach(
       failures = 0;
     } catch (error) {
       if (error instanceof ProviderUnreachableError) {
-        if (!endsOnly) await postpone(row, { isKept: false }, deps);
+        if (!endsOnly) await postpone([row], { isKept: false }, deps);
         failures += 1;
         if (failures === failuresMax) throw error;
       } else await own.putBack(row, error);

@@ -1,19 +1,23 @@
 import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
+import { dayMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+
+/** Time for which an account is known that the plan has lost: its calls' numbers are gone within hours. */
+const knownMs = 2 * dayMs;
 
 /** Accounts whose calls may keep their numbers after they were placed. */
 type KnownAccounts = Pick<ValueOf<"sweep">, "accounts">;
 
 /**
  * Sends a message for each account with placed calls whose results or analyses are due, and one for all accounts of test
- * calls. Accounts that had agents with `retry` or `callBacks` get messages even if the plan has lost them.
+ * calls. Accounts that had agents with `retry` or `callBacks` get messages for two days after the plan has lost them.
  *
  * @returns the accounts that the next sweep is to know
  */
 export async function sendPolls(
-  { accounts: former = [] }: KnownAccounts,
+  { accounts: former = {} }: KnownAccounts,
   {
     ledger,
     eventsQueue,
@@ -23,24 +27,26 @@ export async function sendPolls(
 ): Promise<KnownAccounts> {
   const { plan } = settings;
   const planned = findPlannedAccounts(plan);
-  const mayFollow = [plan.retries, plan.callBacks].some((rules) => Object.keys(rules).length > 0);
-  const known = [...new Set([...former, ...(mayFollow ? planned : [])])];
+  const mayFollow = Object.keys({ ...plan.retries, ...plan.callBacks }).length > 0;
+  const sentAt = clock.now();
+  const seen = mayFollow ? planned.map((account) => [account, sentAt] as const) : [];
+  const all = Object.entries({ ...former, ...Object.fromEntries(seen) });
+  const plannedAt = Object.fromEntries(all.filter(([, at]) => at > sentAt - knownMs));
+  const known = Object.keys(plannedAt);
   const accounts = [...new Set([...planned, testAccounts, ...known])];
   const keys = [
     ...accounts.map((account) => resultsLane({ account })),
     ...known.map((account) => analysesLane({ account })),
   ];
-  const sentAt = clock.now();
-  const backlogs = keys.map((key) => ({ key }));
-  const heads = await ledger.due({ lanes: backlogs, until: sentAt, each: 1 });
+  const heads = await ledger.due({ lanes: keys.map((key) => ({ key })), until: sentAt, each: 1 });
   const due = new Set(keys.filter((_, index) => heads[index]?.length === 1));
   const polls = accounts.flatMap((account) => {
-    const analyses = due.has(analysesLane({ account })) ? { analyses: true as const } : {};
-    if (!due.has(resultsLane({ account })) && analyses.analyses !== true) return [];
-    return [{ message: { kind: "poll", account, sentAt, ...analyses } as const }];
+    const analyses = due.has(analysesLane({ account })) || undefined;
+    if (!due.has(resultsLane({ account })) && analyses === undefined) return [];
+    return [{ message: { kind: "poll", account, sentAt, analyses } as const }];
   });
   if (polls.length > 0) await eventsQueue.sendMany(polls);
-  return known.length === 0 ? {} : { accounts: known };
+  return { accounts: plannedAt };
 }
 
 /** Returns the accounts of a plan that asks for results, whose calls' records are read. */

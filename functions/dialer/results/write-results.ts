@@ -91,18 +91,18 @@ export async function writeResults(
   return conflicts === 0;
 }
 
-/** Time until the next poll of a call whose record could not be read. */
+/** Time until the next poll of calls whose records could not be read. */
 const postponedMs = 5 * minuteMs;
 /** Time after the end of polling after which the service stops reading an unreadable record. */
 const lostMs = dayMs;
 
 /**
- * Postpones the next poll of a call whose record could not be read.
+ * Postpones the next poll of calls whose records could not be read.
  *
  * @param isKept true if polling continues, as it is this service that cannot handle it
  */
 export async function postpone(
-  row: OpenRow,
+  rows: readonly OpenRow[],
   { isKept }: { isKept: boolean },
   deps: RowDeps,
 ): Promise<void> {
@@ -114,7 +114,7 @@ export async function postpone(
     const recorded = recordResult(one, { result, pollAt: write.at + postponedMs }, write);
     return completeResult({ before: one, recorded }, write, deps);
   };
-  await changeRows([row], change, deps);
+  await changeRows(rows, change, deps);
 }
 
 function waitMinutesOf({ route }: OpenRow, { settings }: Pick<DialerDeps, "settings">): number {

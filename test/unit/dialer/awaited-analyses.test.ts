@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { analysesLane } from "#shared/calls/lane.ts";
 import type { ReadResult } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -86,8 +87,32 @@ describe("many calls that await an analysis", () => {
     // The first one of all, and as many as an account is asked in a sweep.
     expect(asked.indexOf(other.id)).toBe(0);
     expect(asked).toHaveLength(96);
-    // A sweep looks four times at backlogs; its poll reads a page of the analyses, and this one result.
-    expect(counts).toEqual({ due: 4, rowsRead: 501, written: 96 });
+    // A sweep looks five times at lanes; its poll reads a page of the analyses, and this one result.
+    expect(counts).toEqual({ due: 5, rowsRead: 501, written: 96 });
+  });
+
+  it("delay no result of another client once they are too late", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    const other = await place(bench, "shop");
+    bench.record = async ({ id }) => (id === other.id ? busy : pending);
+    await pollAfter(bench, 20);
+    expect(await resultOf(bench, other)).toMatchObject({ status: "busy" });
+  });
+
+  it("are a quarter of what is read beside many results", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    const one = await rowOf(bench, await place(bench, "shop"));
+    await put(bench, ...copies(one, 200));
+    const asked: string[] = [];
+    bench.record = async ({ id }) => {
+      asked.push(id.slice(0, -8));
+      return pending;
+    };
+    await pollAfter(bench, 2);
+    const results = asked.filter((id) => one.id.startsWith(id));
+    expect(results.length / asked.length).toBeCloseTo(0.75, 1);
   });
 
   it("delay another client's wish by a quarter of an hour at most", async () => {
@@ -136,6 +161,43 @@ describe("the number of an ended call", () => {
     expect(bench.eventsOf("results.unreachable")).toEqual([]);
   });
 
+  it.each([600])("is given up though %i younger calls of that account wait", async (count) => {
+    const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
+    const bench = createBench({ agents: { agent_sales: { ...vapi, retry } }, results: {} });
+    const row = await rowOf(bench, await place(bench, "crm"));
+    await pollAfter(bench, 1);
+    bench.changePlan({ agents: others, results: {} });
+    for (let hour = 0; hour < 3; hour++) await pollAfter(bench, 60);
+    const young = copies(row, count).map((one) => ({ ...one, claimedAt: bench.now(), dueAt: 0 }));
+    await put(bench, ...young);
+    let rowsRead = 0;
+    bench.breakLedger({
+      read: async (ids) => {
+        rowsRead += ids.length;
+        return bench.rows.read(ids);
+      },
+    });
+    await pollAfter(bench, 61);
+    expect(await rowOf(bench, row)).toMatchObject({ result: { status: "unknown" }, request: null });
+    // Each of them once, to be held.
+    expect(rowsRead).toBeLessThan(2 * count);
+    rowsRead = 0;
+    await pollAfter(bench, 1);
+    expect(rowsRead).toBe(0);
+  });
+
+  it("is looked for during two days after the plan has lost its account", async () => {
+    const bench = createBench();
+    await awaitOne(bench, "crm");
+    bench.changePlan({ agents: others, results: {} });
+    const known = async () =>
+      (await bench.documents.read([sweepKey])).get("sweep", sweepKey.key)?.value.accounts;
+    await pollAfter(bench, 47 * 60);
+    expect(Object.keys((await known()) ?? {})).toEqual(["vapi"]);
+    await pollAfter(bench, 60);
+    expect(await known()).toEqual({});
+  });
+
   it("goes within hours, its result unknown, if the plan loses the account of a call that may be retried", async () => {
     const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
     const bench = createBench({ agents: { agent_sales: { ...vapi, retry } }, results: {} });
@@ -148,5 +210,23 @@ describe("the number of an ended call", () => {
       request: null,
       dueAt: null,
     });
+  });
+});
+
+describe("a list of results", () => {
+  it("names no retry after a voicemail before its record was read for a wish", async () => {
+    const retry = { attempts: 3, within: "24h", after: { voicemail: "15m" } };
+    const agent = { ...vapi, retry, callBacks: rule };
+    const bench = createBench({ agents: { agent_sales: agent }, results: {} });
+    const rung: { id: string }[] = [];
+    for (let n = 0; n < 6; n++) rung.push(await place(bench, `client_${n}`));
+    const voicemail = { ...completed, status: "voicemail", human: false } as const;
+    bench.list = async () => new Map(rung.map(({ id }) => [`ring_${id}`, voicemail]));
+    const wished = "2026-11-24T18:00:00Z";
+    bench.record = async () => ({ ...voicemail, told: { isAnalyzed: true, wished } });
+    await pollAfter(bench, 2);
+    for (const call of rung) {
+      expect(await rowOf(bench, call)).toMatchObject({ callBack: { at: Date.parse(wished) } });
+    }
   });
 });

@@ -178,7 +178,7 @@ describe("the result of a placed call", () => {
     expect(await rowOf(bench, call)).toMatchObject({ result: null, lane: "results:twilio" });
     bench.changePlan({ ...twilio, results: {} });
     bench.record = async () => busy;
-    await pollAfter(bench, 1);
+    await pollAfter(bench, 5);
     expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
   });
 
