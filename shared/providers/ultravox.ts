@@ -139,9 +139,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
         const { results, next } = z.built(listSchema).parse(answer);
         return { rows: results, next: next && new URL(next).searchParams.get("cursor") };
       },
-      idOf({ callId }) {
-        return callId;
-      },
+      idOf: ({ callId }) => callId,
       resultOf: resultOfCall,
     }),
   };
