@@ -24,6 +24,7 @@ describe("the simulation", () => {
         hours: false,
         capped: false,
         retries: false,
+        callBacks: false,
         checks: undefined,
         expireHours: 30,
         later: 0,
