@@ -21,7 +21,7 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** Bytes of a body for each opening bracket, and for each comma between values without keys, from which on it takes no more than a usual one. */
-const bytesPerBracket = 25;
+const bytesPerBracket = 19;
 const bytesPerComma = 20;
 /** A look in each window, of which a thirty-second part is read, at a place that nobody can foresee. */
 const windowBytes = 2048;
@@ -195,7 +195,7 @@ export function judgeStructure(
 const noMaximum = 2 ** 31 - 1;
 const tooDense = "must have fewer brackets and commas for its size";
 /** Bytes of a body that may be as dense as they like, and values without names that are as good as none. */
-const denseBytes = 32 * 1024;
+const denseBytes = 4 * 1024;
 const unnamedSlack = 1000;
 
 /** Bytes that are looked at one by one before the rest of a string is searched, which costs a call. */

@@ -87,7 +87,7 @@ describe("the structure of a large body", () => {
   );
 
   it("is judged where what is too much stands together, or at places that look alike", () => {
-    const cluster = "{},".repeat(sizeMax / 20);
+    const cluster = "{},".repeat(sizeMax / 14);
     const blank = " ".repeat(sizeMax - cluster.length);
     for (const text of [blank + cluster, cluster + blank]) {
       expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
@@ -198,6 +198,21 @@ describe("the structure of a large body", () => {
           "must have fewer brackets and commas for its size",
         );
         expect(judgeStructure(body, { levels: ofBatch.levels })).toBeUndefined();
+      }
+    }
+  });
+
+  it("is left to the parser, or refused where it begins, at any density", () => {
+    // Whoever is judged whole and then parsed costs nearly twice the parse.
+    for (const bytes of [14, 16, 18, 19, 20, 21, 22, 24, 26]) {
+      const entries = Array.from({ length: 20 }, (_, n) => `${n}`.padStart(bytes - 6, "x"));
+      const body = filledWith(`{${entries.map((name) => `"${name}":{}`).join(",")}},`);
+      const begun = body.subarray(0, 600_000);
+      for (let n = 0; n < 3; n++) {
+        if (isDense(body, Math.random))
+          expect(judgeStructure(begun, ofBatch)).toBe(
+            "must have fewer brackets and commas for its size",
+          );
       }
     }
   });
