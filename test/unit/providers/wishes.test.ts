@@ -148,6 +148,26 @@ add(
     { results: [], next: "https://api.ultravox.ai/api/calls/p-1/messages?cursor=2" },
     { results: [toolCall(`{"call_back_at":"${wished}"}`)], next: null },
   ],
+  // The callee corrects the time: the last call of the tool counts, on whichever page it is.
+  [
+    asks,
+    ultravoxCall,
+    {
+      results: [
+        toolCall('{"call_back_at":"2026-11-26T12:00"}'),
+        toolCall(`{"call_back_at":"${wished}"}`),
+      ],
+    },
+  ],
+  [
+    asks,
+    ultravoxCall,
+    {
+      results: [toolCall('{"call_back_at":"2026-11-26T12:00"}')],
+      next: "https://api.ultravox.ai/api/calls/p-1/messages?cursor=2",
+    },
+    { results: [toolCall(`{"call_back_at":"${wished}"}`)], next: null },
+  ],
   [none, ultravoxCall, { results: [toolCall('{"call_back_at'), toolCall("{}")] }],
   [none, ultravoxCall, { detail: "no list" }],
 );
