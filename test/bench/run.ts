@@ -6,7 +6,7 @@
  */
 import { fork, spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { printHelp } from "#infra/cli/help.ts";
 import { reasonOf } from "./measure.ts";
@@ -101,39 +101,81 @@ interface Measured {
   /** Day of the run, such as `2026-11-21`. */
   date: string;
   machine: string;
+  /** The commit that was measured. A `+` after it: with changes that are in no commit. */
+  commit: string;
+  /** The load average over a minute at the start and at the end. What is more than the part's own was other work. */
+  loads: [number, number];
   section: Section;
 }
 
 const resultsFile = join(here, "results.json");
-const measured: Record<string, Measured> = JSON.parse(await readFile(resultsFile, "utf8"));
-const [cpu] = cpus();
-const machine = `Node ${process.version}, ${cpus().length} cores (${cpu?.model ?? "unknown"})`;
-const counts = () =>
-  Object.fromEntries(parts.flatMap((part) => Object.entries(measured[part]?.section.counts ?? {})));
+type Results = Record<string, Partial<Measured> & Pick<Measured, "section">>;
+const readResults = async (): Promise<Results> => JSON.parse(await readFile(resultsFile, "utf8"));
+const countsOf = (results: Results) =>
+  Object.fromEntries(parts.flatMap((part) => Object.entries(results[part]?.section.counts ?? {})));
+
+/** Measures a part. */
+async function measure(part: string): Promise<Measured> {
+  const [cpu] = cpus();
+  const machine = `Node ${process.version}, ${cpus().length} cores (${cpu?.model ?? "unknown"})`;
+  const commit = commitNow();
+  const [before = 0] = loadavg();
+  const section = await sectionOf(part, countsOf(await readResults()));
+  const date = new Date().toISOString().slice(0, 10);
+  return { date, machine, commit, loads: [before, loadavg()[0] ?? 0], section };
+}
+
+function commitNow(): string {
+  const git = (...args: string[]) => spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout;
+  const changed = git(
+    "status",
+    "--porcelain",
+    "--",
+    "functions",
+    "shared",
+    "infra",
+    "test/bench/*.ts",
+  );
+  return `${git("rev-parse", "--short=8", "HEAD").trim()}${changed === "" ? "" : "+"}`;
+}
+
+/** Tells when and where a part was measured. */
+function originOf({ date, machine, commit, loads }: Results[string]): string {
+  const load = loads?.map((one) => one.toFixed(1)).join(" at the start, ");
+  const at = commit === undefined ? "" : `, at ${commit}`;
+  return `_Measured on ${date}${at}: ${machine}${load === undefined ? "" : `; load average ${load} at the end`}._`;
+}
+
+/** Writes the page of all results as they are kept. */
+async function writePage(): Promise<void> {
+  const results = await readResults();
+  const known = parts.flatMap((part) => results[part] ?? []);
+  const lead =
+    "Written by `npm run bench`. Costs are CPU time, in turns in one run: medians, and the range in brackets.";
+  const targets = targetsTable(known.flatMap(({ section }) => section.targets));
+  const told = known.map((one) => `${markdownOf(one.section)}\n${originOf(one)}\n`);
+  const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${told.join("\n")}`;
+  await writeFile(join(here, "results.md"), text);
+  format("test/bench/results.md", "test/bench/results.json");
+}
+
 const ran = parts.filter((part) => chosen.length === 0 || chosen.includes(part));
+const targets: Section["targets"] = [];
 /** Parts that could not be measured. What an earlier run has measured of them stays. */
 const failed: string[] = [];
 for (const part of ran) {
-  const section = await sectionOf(part, counts()).catch((error: unknown) => {
+  const one = await measure(part).catch((error: unknown) => {
     failed.push(`${part}: ${reasonOf(error)}`);
     return undefined;
   });
-  if (section === undefined) continue;
-  measured[part] = { date: new Date().toISOString().slice(0, 10), machine, section };
-  console.log(markdownOf(section));
+  if (one === undefined) continue;
+  // Read anew, as a run of other parts may have ended meanwhile.
+  await writeFile(resultsFile, JSON.stringify({ ...(await readResults()), [part]: one }));
+  await writePage();
+  targets.push(...one.section.targets);
+  console.log(markdownOf(one.section));
 }
-const known = parts.flatMap((part) => measured[part] ?? []);
-const targets = targetsTable(known.flatMap(({ section }) => section.targets));
-console.log(targetsTable(ran.flatMap((part) => measured[part]?.section.targets ?? [])));
-const lead =
-  "Written by `npm run bench`. Costs are CPU time, in turns in one run: medians, and the range in brackets.";
-const told = known.map(
-  (one) => `${markdownOf(one.section)}\n_Measured on ${one.date}: ${one.machine}._\n`,
-);
-await writeFile(resultsFile, JSON.stringify(measured));
-const text = `# Speed and cost\n\n${lead}\n\n## Targets\n\n${targets}\n\n${told.join("\n")}`;
-await writeFile(join(here, "results.md"), text);
-format("test/bench/results.md", "test/bench/results.json");
+console.log(targetsTable(targets));
 if (failed.length > 0) {
   console.error(["Not measured:", ...failed].join("\n- "));
   process.exitCode = 1;
