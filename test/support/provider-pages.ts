@@ -9,7 +9,7 @@ import { answersOfProviders } from "./provider-answers/index.ts";
 import { providerNotes } from "./provider-answers/notes.ts";
 import { resultsOfProviders } from "./provider-results/index.ts";
 import { linesOfResults } from "./provider-result-lines.ts";
-import { providerSetups, setupPlan } from "./provider-setup.ts";
+import { setupOf, setupPlan } from "./provider-setup.ts";
 
 /** Classes of outcomes, as docs/providers.md names them. */
 export const classes: Record<DialOutcome["kind"], string> = {
@@ -42,7 +42,7 @@ function pageOf(name: string): string {
       [
         ...answerLines(answers),
         ...notes.answers,
-        ...evidence(answers, providerSetups[typeOf(name)]?.open),
+        ...evidence(answers, setupOf(typeOf(name)).open),
       ],
     ],
     [
@@ -60,7 +60,7 @@ function pageOf(name: string): string {
   return [
     `# ${name}`,
     `All providers: [providers.md](../providers.md).`,
-    setupOf(name),
+    setupSection(name),
     ...sections
       .filter(([, lines]) => lines.length > 0)
       .map(([heading, lines]) => `## ${heading}\n\n${lines.map((line) => `- ${line}`).join("\n")}`),
@@ -70,9 +70,8 @@ function pageOf(name: string): string {
     .replace(/\n+$/, "\n");
 }
 
-function setupOf(name: string): string {
-  const setup = providerSetups[typeOf(name)];
-  if (setup === undefined) throw new Error(`${name} has no setup`);
+function setupSection(name: string): string {
+  const setup = setupOf(typeOf(name));
   const lines = [
     ...setup.steps,
     `**Context**: ${setup.context.replace(/\.$/, "")}.`,
@@ -155,7 +154,7 @@ function resultLines(name: string): string[] {
 
 /** True if a route of this provider may ask for the detection of answering machines. */
 const asksForMachines = (name: string) =>
-  providerSetups[typeOf(name)]?.steps.some((step) => step.includes("`machineDetection`")) === true;
+  setupOf(typeOf(name)).steps.some((step) => step.includes("`machineDetection`"));
 
 const kinds: Record<FixtureSource, string> = {
   capture: "captured",

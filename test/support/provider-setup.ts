@@ -23,7 +23,7 @@ const twilioLike = {
 };
 
 /** Setups by the provider's type. */
-export const providerSetups: Readonly<Record<string, ProviderSetup>> = {
+const providerSetups: Readonly<Record<string, ProviderSetup>> = {
   webhook: {
     route: { provider: "webhook", url: "https://calls.example.com/dial" },
     account: { timeoutSeconds: 30 },
@@ -248,6 +248,13 @@ export const providerSetups: Readonly<Record<string, ProviderSetup>> = {
   },
 };
 
+/** Returns the setup of a type. @throws if it has none yet */
+export function setupOf(type: string): ProviderSetup {
+  const setup = providerSetups[type];
+  if (setup !== undefined) return setup;
+  throw new Error(`${type} has no entry in providerSetups of test/support/provider-setup.ts`);
+}
+
 /** A dial plan of one type. Its page shows the agents and the account. */
 interface SetupPlan {
   agents: object;
@@ -256,9 +263,9 @@ interface SetupPlan {
   destinations: object;
 }
 
-/** Returns the dial plan of a type. */
+/** Returns the dial plan of a type. @throws if it has no setup yet */
 export function setupPlan(type: string): SetupPlan {
-  const { route, account, country = "US" } = providerSetups[type] ?? {};
+  const { route, account, country = "US" } = setupOf(type);
   return {
     agents: { "*": route },
     ...(account === undefined ? {} : { providers: { [type]: account } }),

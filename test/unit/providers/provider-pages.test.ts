@@ -9,6 +9,7 @@ import { ambiguousWords } from "#test/support/provider-answers/ambiguous-words.t
 import { answersOfProviders } from "#test/support/provider-answers/index.ts";
 import { providerNotes } from "#test/support/provider-answers/notes.ts";
 import { classes, makeProviderPages } from "#test/support/provider-pages.ts";
+import { setupPlan } from "#test/support/provider-setup.ts";
 import { resultsOfProviders } from "#test/support/provider-results/index.ts";
 
 const directory = "docs/providers";
@@ -50,6 +51,12 @@ describe("the pages of providers", () => {
       );
     },
   );
+
+  it("name the file that lacks a new provider's setup", () => {
+    expect(() => setupPlan("acme")).toThrow(
+      "acme has no entry in providerSetups of test/support/provider-setup.ts",
+    );
+  });
 
   it("have notes and words of providers that there are", () => {
     const names = Object.keys(answersOfProviders);

@@ -60,7 +60,7 @@ const guides: Guide[] = [
       "test/unit/dialer/account-days.test.ts",
       "docs/{dial-plan,reasons}.md",
     ],
-    without: ["test/unit/rules/lists.test.ts"],
+    without: ["test/unit/rules/lists.test.ts", "test/bench/bundle-size.ts"],
   },
   {
     heading: "Add a state",
@@ -95,9 +95,10 @@ const guides: Guide[] = [
     heading: "Add an operator endpoint",
     // Its path, its file, its view, and its command.
     mention:
-      /["`]\/do-not-call|operator\/do-not-call|(?:\.|do-not-call|operator-api)\/do-not-call\.tsx?|case "do-not-call"|"do-not-call": "|\bdnc(?:: [[{]|\(\[| {6})/,
+      /["`]\/do-not-call|operator\/do-not-call|(?:\.|do-not-call|operator-api)\/do-not-call\.tsx?|case "do-not-call"|"do-not-call": "|\bdnc(?:: [[{]|\(\[| {6})|"checkDoNotCall"/,
     patterns: [
       "{functions,infra}/**/*.{ts,tsx}",
+      "shared/answers/*.ts",
       "test/contracts/operator-api/index.ts",
       "docs/operators.md",
     ],
