@@ -83,8 +83,10 @@ describe.each(types)("the adapter of %s and its stand-in", (type) => {
   ])("meet %j as %s", async (failure, code, outcome) => {
     const { standIn, dial } = await start();
     standIn.play(failure);
+    const isWaitedFor = ["hang", "endless"].includes(failure.how);
     // LiveKit's adapter gives the last of its requests half of this time, and the first a sixth, in which a busy machine must answer.
-    const met = await dial({ timeoutSeconds: type === "livekit" ? 12 : 0.6 });
+    const timeoutSeconds = isWaitedFor ? (type === "livekit" ? 12 : 3) : 60;
+    const met = await dial({ timeoutSeconds });
     // A webhook's status alone says that the call is placed.
     const isTaken = type === "webhook" && code === "answer_unreadable";
     expect(met).toEqual(isTaken ? { kind: "placed" } : { ...outcome, code });
@@ -180,7 +182,7 @@ describe("the adapter and the stand-in", () => {
       const pair = await start(type);
       const call = aCallOfText();
       pair.standIn.play({ how: "hang", places: true });
-      const first = await pair.dial({ call, timeoutSeconds: 0.3 });
+      const first = await pair.dial({ call, timeoutSeconds: 3 });
       expect(first).toEqual({ kind: "unknown", code: "time_out" });
       const { id } = onlyCallOf(pair);
       expect(await pair.dial({ call })).toEqual({ kind: "placed", providerCallId: id });
@@ -191,7 +193,7 @@ describe("the adapter and the stand-in", () => {
   it("of LiveKit phone nobody where no worker serves the agent: the route is at fault", async () => {
     const pair = await start("livekit");
     pair.standIn.settings.hasAgent = false;
-    const outcome = await pair.dial({ timeoutSeconds: 2 });
+    const outcome = await pair.dial({ timeoutSeconds: 60 });
     expect(outcome).toEqual({ kind: "route_refused", code: "agent_absent", isAbsent: true });
     expect(pair.standIn.calls.placed).toEqual([]);
     expect(pair.standIn.problems).toEqual([]);
