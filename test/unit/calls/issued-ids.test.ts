@@ -7,21 +7,25 @@ const key = "5f".repeat(32);
 const other = "6a".repeat(32);
 const accept = (at = Date.now(), calls = 1) =>
   markAccepted(withCalls(createRequestId(at, randomId()), calls), key);
+/** Of a million wrong ids one passes: more than two of 500 pass once in ten thousand million runs. */
+const byChanceMax = 2;
 
 describe("the id of an accepted request", () => {
   it("proves that it was accepted, under either key", () => {
+    let byChance = 0;
     for (let n = 0; n < 500; n++) {
       const id = accept(n * 1e9, n * 7);
       expect(mayBeAccepted(id, { current: key })).toBe(true);
       expect(mayBeAccepted(id, { current: other, former: key })).toBe(true);
-      expect(mayBeAccepted(id, { current: other })).toBe(false);
+      if (mayBeAccepted(id, { current: other })) byChance += 1;
     }
+    expect(byChance).toBeLessThanOrEqual(byChanceMax);
   });
 
   it("proves nothing where it is made up, or where its time, calls or random digits are changed", () => {
-    for (let n = 0; n < 500; n++) {
-      expect(mayBeAccepted(createRequestId(Date.now(), randomId()), { current: key })).toBe(false);
-    }
+    const madeUp = Array.from({ length: 500 }, () => createRequestId(Date.now(), randomId()));
+    const passing = madeUp.filter((id) => mayBeAccepted(id, { current: key }));
+    expect(passing.length).toBeLessThanOrEqual(byChanceMax);
     const id = accept();
     for (let at = 0; at < id.length; at++) {
       const changed = id.slice(0, at) + (id[at] === "0" ? "1" : "0") + id.slice(at + 1);
