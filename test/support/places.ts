@@ -54,6 +54,8 @@ const table = `
 +18075550124 Thunder Bay, in the other part of 807|America/Toronto
 +12505550123 Cranbrook|America/Edmonton
 +12505550124 Victoria, in the other part of 250|America/Vancouver
++12575550123 Cranbrook, overlay of 250|America/Edmonton
++12575550124 Vancouver, overlay of 604|America/Vancouver
 +17095550123 St. John's|America/St_Johns
 +17095550124 Happy Valley-Goose Bay|America/Goose_Bay
 +18675550123 Whitehorse|America/Whitehorse

@@ -55,54 +55,60 @@ export function combine(
   return { zones: withoutRepetitions(zones), notes };
 }
 
-/** Zones of +1. Numbers that no exchange of the map tells apart lie in all zones of their area code. */
+/**
+ * Zones of +1. Numbers that no exchange of the map distinguishes are in all zones of their area code. An area code that the
+ * numbering plan's table lacks is in all zones of +1, like a freephone number: the map alone may name one zone of several.
+ */
 function ofAreaCodes(
   { map, areaCodes }: Sources,
   clockOf: ClockOf,
   notes: string[],
 ): Map<string, string[]> {
-  const rows = new Map(areaCodes.map((row) => [row.code, row]));
   const inMap = new Set([...map.keys()].flatMap((prefix) => /^1(\d{3})/.exec(prefix)?.[1] ?? []));
   const all = unique(
     [...map].flatMap(([prefix, list]) => (prefix.startsWith("1") ? list : [])),
     clockOf,
   );
   const lookUp = longestOf(map);
+  const zonesInMap = (code: string) => {
+    const own = lookUp(`1${code}`);
+    return own !== undefined && own.prefix.length > 1 ? own.zones : [];
+  };
   const base = new Map<string, string[]>();
   const exchanges = new Map<string, string[]>();
-  const numbersOfNoPlace: string[] = [];
-  for (const code of new Set([...rows.keys(), ...inMap])) {
-    const row = rows.get(code);
-    const own = lookUp(`1${code}`);
-    const fromMap = own !== undefined && own.prefix.length > 1 ? own.zones : [];
-    if (row === undefined && fromMap.length > 3) {
-      numbersOfNoPlace.push(code); // freephone and others
-      continue;
-    }
-    if (row === undefined) notes.push(`+1 ${code}: the numbering plan's table lacks it`);
+  for (const row of areaCodes) {
+    const { code } = row;
+    const fromMap = zonesInMap(code);
     if (!inMap.has(code) && fromMap.length === 0) notes.push(`+1 ${code}: the map lacks it`);
-    const region = row && zonesOfRegion(corrected(row), clockOf);
-    const clocks = region && new Set(region.possible.map(clockOf));
-    const isPossible = (zone: string) => clocks?.has(clockOf(zone)) ?? true;
+    const { possible, lettered } = zonesOfRegion(corrected(row), clockOf);
+    const isPossible = amongClocks(possible, clockOf);
     const listed = [...map].filter(
       ([prefix]) => prefix.startsWith(`1${code}`) && prefix.length > 4,
     );
     for (const [prefix, list] of listed) {
-      const possible = list.filter(isPossible);
-      if (possible.length > 0) exchanges.set(prefix, possible);
+      const kept = list.filter(isPossible);
+      if (kept.length > 0) exchanges.set(prefix, kept);
       else notes.push(`+${prefix}: the map says ${list.join(" ")}, where no part of ${code} lies`);
     }
     const seen = [...fromMap, ...listed.flatMap(([, list]) => list)].filter(isPossible);
-    base.set(code, [...seen, ...(region?.lettered ?? [])]);
+    base.set(code, [...seen, ...lettered]);
+  }
+  for (const code of inMap) {
+    const isOfPlace = zonesInMap(code).length <= placesMax;
+    if (!base.has(code) && isOfPlace) notes.push(`+1 ${code}: the numbering plan's table lacks it`);
   }
   const zones = new Map<string, string[]>([["1", all], ...exchanges]);
-  for (const [code, own] of base) {
-    const covered = (rows.get(code)?.complex ?? []).flatMap((other) => base.get(other) ?? []);
+  for (const { code, complex } of areaCodes) {
+    const own = base.get(code) ?? [];
+    const covered = complex.flatMap((other) => base.get(other) ?? []);
     const list = unique([...own, ...covered], clockOf);
     zones.set(`1${code}`, list.length === 0 ? all : list);
   }
   return zones;
 }
+
+/** Maximum zones in the map of an area code that is of a place: a freephone code has more. */
+const placesMax = 3;
 
 function corrected(row: AreaCode): AreaCode {
   return { ...row, ...letterCorrections[row.code] };

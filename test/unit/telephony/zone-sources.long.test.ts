@@ -49,6 +49,18 @@ describe("the sources of zones", () => {
     }
   });
 
+  it("have a row of the numbering plan for each area code of the map", () => {
+    const lacking = combined.notes.filter((note) => note.includes("numbering plan's table lacks"));
+    expect(lacking).toEqual([]);
+  });
+
+  it("let nothing but the numbering plan say where an area code is", () => {
+    const areaCodes = sources.areaCodes.filter(({ code }) => code !== "257");
+    const { zones, notes } = combine({ ...sources, areaCodes }, { clockOf });
+    expect(clocksAt(zones, "1257")).toEqual(clocksAt(zones, "1800"));
+    expect(notes).toContain("+1 257: the numbering plan's table lacks it");
+  });
+
   it("name what one of them lacks", () => {
     expect(combined.notes).toContain("+1 679: the map lacks it");
   });

@@ -5,6 +5,7 @@ import { letterCorrections } from "#infra/generate/zones/corrections.ts";
 import { letters } from "#infra/generate/zones/regions.ts";
 import { hoursLeft } from "#infra/generate/zones/report-changes.ts";
 import { zonesOfCountries } from "#infra/generate/zones/zones-of-prefixes.ts";
+import { parsePhoneNumber } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/min/metadata";
 import { findZone } from "#shared/telephony/time-zone.ts";
 import { countryOf, isE164 } from "#shared/telephony/phone-number.ts";
@@ -41,6 +42,23 @@ describe("a number", () => {
     for (const zone of ["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]) {
       expect(clocks).toContain(clockOf(zone));
     }
+  });
+
+  it("of an area code that nobody knows is in all zones of +1", () => {
+    expect(zonesOfNumber("+14655550100")).toEqual(zonesOfNumber("+18005550100"));
+  });
+
+  it("of an area code in use, by the number tables of libphonenumber, has zones of its own", () => {
+    const anywhere = zonesOfNumber("+18005550100");
+    const codes = Array.from({ length: 800 }, (_, index) => String(index + 200));
+    const inUse = codes.filter((code) => {
+      const type = parsePhoneNumber(`+1${code}5550123`).getType();
+      return type === "FIXED_LINE_OR_MOBILE" || type === "FIXED_LINE" || type === "MOBILE";
+    });
+    const unknown = inUse.filter((code) => zonesOfNumber(`+1${code}5550123`) === anywhere);
+    // No source at hand says where 273 is, so it is in all zones of +1.
+    expect(unknown).toEqual(["273"]);
+    expect(inUse.length).toBeGreaterThan(420);
   });
 
   it("is in all zones of its country if it is of a mobile phone, which moves", () => {
