@@ -39,11 +39,7 @@ function pageOf(name: string): string {
   const sections: [heading: string, lines: string[]][] = [
     [
       "Answers",
-      [
-        ...answerLines(answers),
-        ...notes.answers,
-        ...evidence(answers, setupOf(typeOf(name)).open),
-      ],
+      [...answerLines(answers), ...notes.answers, ...evidence(answers, setupOf(typeOf(name)).open)],
     ],
     [
       "Results",
