@@ -50,10 +50,7 @@ export function createApp(unlimited: UncheckedApiDeps) {
   return app.notFound((c) => rest.fetch(c.req.raw));
 }
 
-/**
- * Has tokens that operators made resolved too, where there are operators. A token of API_TOKENS is resolved at once, as
- * without them.
- */
+/** Also resolves tokens that operators made, if there are operators. A token of API_TOKENS needs no read. */
 function withMadeTokens(deps: UncheckedApiDeps): UncheckedApiDeps {
   const { settings, operatorOf } = deps;
   if (operatorOf === undefined) return deps;
@@ -79,7 +76,7 @@ async function refuseToResolve(): Promise<never> {
 }
 const unresolved: MadeTokens = { callerOf: refuseToResolve, agentsByClient: refuseToResolve };
 
-/** Creates what few requests are of: the documents, and answers to requests of other paths. */
+/** Creates the app for documents, health checks and unknown paths, which few requests need. */
 function createRest(settings: { isConfigured: boolean }, others: PlatformDeps): Hono<ApiEnv> {
   const app = createBaseApp(others);
   app.use(identifyRequests(others));

@@ -71,7 +71,7 @@ export default {
   fetch(request, env, context) {
     const api = (app ??= wire(env));
     const answer = Promise.resolve(asInvocation(() => api.fetch(request, env, context)));
-    // Workers drop the work for a client who hangs up: a redial could end between its row and its message.
+    // Workers drop the work for a client that hangs up: a redial could stop between its row and its message.
     if (request.method !== "GET") context.waitUntil(answer);
     return answer;
   },
@@ -81,7 +81,7 @@ export default {
     const request = new Request("https://api.invalid/readyz");
     await asInvocation(() => api.fetch(request, env, context));
   },
-  /** The dead-letter queues: their messages are kept here though the dialer dies. */
+  /** This Worker stores the messages of the dead-letter queues, because the dialer may be dead. */
   async queue({ queue, messages }, bare) {
     const { ENVELOPES } = withCountedBindings(bare);
     const letters = messages.map((message) => ({

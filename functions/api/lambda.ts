@@ -68,7 +68,7 @@ const wire = everyFiveMinutes(async () => {
   const app = createApp({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),
-    // Few requests need these: those with an Idempotency-Key, those about requests, and operators'.
+    // Only requests with an Idempotency-Key, questions about requests, and operators' requests need these.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
     deadLetters: lazyPort(createDeadLetters),
@@ -88,8 +88,9 @@ const wire = everyFiveMinutes(async () => {
 }, log);
 
 /**
- * Answers HTTP API (payload 2.0), REST API, Function URL and load balancer events. Keeps the messages of the dead-letter
- * queues, though the dialer dies; those that are not kept come again after the queue's visibility timeout.
+ * Answers events of an HTTP API (payload 2.0), a REST API, a Function URL and a load balancer. Stores the messages of
+ * the dead-letter queues, because the dialer may be dead. A message that could not be stored returns after the
+ * queue's visibility timeout.
  */
 export function handler(event: SQSEvent): Promise<SQSBatchResponse>;
 export function handler(

@@ -14,7 +14,7 @@ export interface Handlers {
   /** Runs the loop that decides whose turn it is. */
   dispatch(deadline: number): Promise<void>;
   sweep(deadline: number): Promise<void>;
-  /** Does what goes through all rows and documents, some of it each minute. */
+  /** Runs the upkeep: everything that walks through all rows and documents, some of it each minute. */
   upkeep(deadline: number): Promise<void>;
 }
 

@@ -162,7 +162,7 @@ async function waitingIn(
 interface Known {
   calls: number;
   isWhole: boolean;
-  /** Null: what holds them could not be read. */
+  /** Null: the holders could not be read. */
   holders: HolderView[] | null;
 }
 
@@ -209,7 +209,7 @@ function viewOf(
       due_at: toIsoTime(head.dueAt),
       accepted_at: toIsoTime(timeOfId(head.id)),
     },
-    // The head was read before the count, and counts even if its call has gone meanwhile.
+    // The head was read before the count, and counts even if its call has left the backlog meanwhile.
     waiting: Math.max(1, calls),
     waiting_is_whole: isWhole,
     holders,

@@ -15,7 +15,7 @@ import { declareRoute } from "../api/http/route.ts";
 import { type CallFilter, filterShape, findList, fitsFilter, scan } from "./calls.ts";
 import { redialMessageOf, toRedialId } from "./redial.ts";
 
-/** Maximum calls that one answer looks for, and finds: a call's tries come with it. Their ids fit into a cursor. */
+/** Maximum calls that one answer looks for, and finds together with their tries. Their ids fit into a cursor. */
 const actedMax = 45;
 const foundMax = 55;
 /** Maximum calls that one answer counts without acting. */
@@ -197,7 +197,7 @@ async function act(
   const actionOf = (): OperatorAction =>
     to === "REDIALED" ? { to, redialedAs: aCallId(deps) } : { to };
   const { changed, others } = await changeCalls(c, { rows: open, actionOf }, deps);
-  // An earlier try may have written these rows meanwhile, and have ended before its messages.
+  // An earlier try may have written these rows meanwhile, and have stopped before its messages.
   const done = [...changed, ...[...rows, ...others].filter(isDone)];
   if (!(await areSent(c, done, deps))) {
     const detail = "The queue did not confirm each call. Repeat this request: they are made once.";

@@ -114,7 +114,7 @@ const showCampaign = declareRoute({
   operationId: "showCampaign",
   summary: "One campaign of a client: progress, expected end, results, tries and cost",
   method: "get",
-  // In the query, as a path loses a name such as `..` or `spring/north`.
+  // The name is in the query, because a path loses a name such as `..` or `spring/north`.
   path: "/campaign",
   query: z.strictObject({ name: anyName, client: anyName }),
   answer: detailSchema,
@@ -225,7 +225,7 @@ function isLive({ state, dueAt, next }: CallRow): boolean {
   return state === "DIALING" || (state === "PLACED" && dueAt !== null && next === undefined);
 }
 
-/** Returns the latest of the ends, and all that holds calls. A request of which nothing waits has none. */
+/** Returns the latest of the ends, and everything that holds calls. A request without waiting calls has no end. */
 function endOf(ends: readonly (ExpectedEnd | undefined)[]): ExpectedEnd | undefined {
   const known = ends.flatMap((end) => end ?? []);
   if (known.length === 0) return undefined;

@@ -13,8 +13,8 @@ import { countActions } from "../api/actions/change-call.ts";
 const writesMax = 3;
 
 /**
- * Writes an operator's action over many rows, as `changeCall` does over one. The caller has recorded the action in the
- * audit log.
+ * Writes an operator's action over many rows, as `changeCall` does over one. The caller has recorded the action in
+ * the audit log.
  *
  * @param actionOf returns the action for a row
  * @returns the resulting rows, and those that stand otherwise: their state does not allow the action any more, or others
@@ -51,7 +51,7 @@ export async function changeCalls(
   return { changed, others };
 }
 
-/** Keeps cancellations where a restore does not undo them, before the rows are written. */
+/** Writes cancellations to the journal, where a restore does not undo them, before the rows are written. */
 async function journal(
   c: Context<ApiEnv>,
   { changes, at, by }: { changes: readonly Change[]; at: number; by: string },

@@ -95,7 +95,7 @@ const putClient = declareRoute({
     const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: limits });
     const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
     if (refused !== undefined) return refused;
-    // A client that gets less, or is left as it is, is changed whatever was written before.
+    // A client that gets fewer rights, or does not change, has no hourly maximum.
     const isMore = isWider || current?.isRemoved !== false;
     const above = isMore ? await refuseAboveBudget(c, "tokens", deps) : undefined;
     if (above !== undefined) return above;
@@ -145,8 +145,8 @@ const removeClient = declareRoute({
 export const clientRoutes = [listClients, putClient, removeClient];
 
 /**
- * Returns the problem that the ledger was restored and its journal is not applied yet; undefined otherwise. A client that was changed
- * in a restored ledger might bring back tokens that ended with it.
+ * Returns the problem that the ledger was restored and its journal is not applied yet; undefined otherwise. A client
+ * that was changed in a restored ledger might bring back tokens that were revoked with it.
  */
 export async function refuseWhileSuspended(
   c: Context<ApiEnv>,
@@ -155,7 +155,7 @@ export async function refuseWhileSuspended(
   const epoch = await epochStore.read();
   if ((await readOfToday([], epoch, documents)).isOfToday) return undefined;
   const detail =
-    "The ledger was restored, and its journal is not applied yet: confirm the restore first. Tokens and clients can be ended meanwhile.";
+    "The ledger was restored, and its journal is not applied yet: confirm the restore first. Until then, tokens can be revoked and clients removed.";
   return answerProblem(c, 409, { detail });
 }
 

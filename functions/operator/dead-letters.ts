@@ -115,8 +115,8 @@ const revealDeadLetter = declareRoute({
 });
 
 /**
- * Sends a message onto its queue again, and then removes its letter. Where the process dies in between, or does it twice, the
- * message is there twice, which is harmless: the ids of its calls are fixed, and their rows decide.
+ * Sends a message to its queue again, and then removes its letter. If the process dies in between, or does it twice,
+ * the queue has the message twice, which is harmless: the ids of its calls are fixed, and their rows decide.
  */
 const putBackDeadLetter = declareRoute({
   operationId: "putBackDeadLetter",
@@ -146,7 +146,10 @@ const putBackDeadLetter = declareRoute({
   },
 });
 
-/** Removes a letter. What its message says is lost: calls that it carries, and that have no row, are never dialed. */
+/**
+ * Removes a letter. The content of its message is lost: calls that it carries, and that have no row, are never
+ * dialed.
+ */
 const discardDeadLetter = declareRoute({
   operationId: "discardDeadLetter",
   summary: "Remove it permanently, with the calls that it carries; recorded",

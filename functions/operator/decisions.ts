@@ -54,7 +54,7 @@ interface Decision {
   seenAt?: number | undefined;
 }
 
-/** Carries an operator's decision out, or returns the conflict. A repeated request has the same answer. */
+/** Executes an operator's decision, or returns the conflict. A repeated request has the same answer. */
 async function decide(
   c: Context<ApiEnv>,
   { row, to, action, name, seenAt: seen }: Decision,

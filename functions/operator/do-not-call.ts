@@ -34,7 +34,7 @@ const changeDoNotCall = declareRoute({
   summary: "Add numbers to the do-not-call list, or take them from it",
   method: "post",
   path: "/do-not-call",
-  description: "To remove numbers, or to send a list anew, needs the role `configure` too.",
+  description: "To remove numbers, or to send a whole list again, needs the role `configure` too.",
   body: z
     .strictObject({
       add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
@@ -42,7 +42,7 @@ const changeDoNotCall = declareRoute({
       reason: z._default(reasonCode, "operator"),
       renew: z
         ._default(z.boolean(), false)
-        .check(z.describe("The list was made under another HASH_KEY, and all of it is sent anew")),
+        .check(z.describe("The list was made under another HASH_KEY, and all of it is sent again")),
       more: z
         ._default(z.boolean(), false)
         .check(
@@ -52,7 +52,7 @@ const changeDoNotCall = declareRoute({
     .check(
       z.refine(({ add, renew }) => !renew || add.length > 0, {
         path: ["renew"],
-        error: "is for a list that is sent anew: there is nothing to add",
+        error: "is for a list that is sent again: there is nothing to add",
       }),
       z.refine(({ add, remove }) => add.length + remove.length > 0, {
         error: "must have numbers to add or to remove",
@@ -74,7 +74,7 @@ const changeDoNotCall = declareRoute({
     await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
     await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
     const unlisted = remove.flatMap((number) => numbers.own(number));
-    // An opt-out that comes while this answer is made must stand after it in the journal.
+    // An opt-out that arrives while this answer is made must come after it in the journal.
     const begunAt = deps.clock.now();
     const removals = await countRemovals(unlisted, begunAt, deps);
     const isDropped = await drop(unlisted, documents);
@@ -82,13 +82,13 @@ const changeDoNotCall = declareRoute({
       add.map((number) => numbers.own(number)),
       deps,
     );
-    // Numbers that were put back meanwhile stay listed: the journal gets no removal.
+    // Numbers that were added again meanwhile stay listed: the journal gets no removal.
     if (isDropped && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted, removals }, deps, begunAt);
     if (add.length > 0)
       await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
-    // A list that was made under another key lets nobody be dialed until all of it has been sent. Keys that are held stay
-    // named: under the former one stand opt-outs that the operator's list may lack.
+    // Until a list that was made under another key has been sent completely, nobody is dialed. Known keys stay named:
+    // opt-outs that the operator's list may lack are under the former one.
     if (isOther && !more) {
       const held = numbers.keyNames;
       await changeList(

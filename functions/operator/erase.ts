@@ -35,8 +35,8 @@ const kept =
   "of events have records of their own.";
 
 /**
- * Erases what is known of one person by their number. Calls that are accepted later are made: who must never be called
- * belongs on the do-not-call list too.
+ * Erases what is known of one person by their number. Calls that are accepted later are made: put the number on the
+ * do-not-call list too if it must never be called.
  */
 const eraseNumber = declareRoute({
   operationId: "eraseNumber",
@@ -53,7 +53,7 @@ const eraseNumber = declareRoute({
     const action = { action: "erase", target: "number", reason };
     await recordNumbers(c, { ...action, hashes: [current] }, deps);
     const erasure = { at: deps.clock.now(), by: c.get("caller").tokenId };
-    // Rows may be under the former HASH_KEY too, and each hash is remembered by itself.
+    // Rows may be under the former HASH_KEY too, so the erasure of each hash is stored.
     for (const hash of hashes) {
       await rememberErasures([{ ...erasure, hash, retentionMs: deps.retentionMs }], deps);
     }
@@ -71,7 +71,10 @@ const eraseNumber = declareRoute({
   },
 });
 
-/** Finds calls to numbers that may be the same phone. Nothing of them is erased unasked: it may be another person. */
+/**
+ * Finds calls to numbers that may be the same phone. They are erased only on request, because they may belong to
+ * another person.
+ */
 async function findOthers(number: string, { ledger, numbers }: RouteDeps) {
   const found: ErasedAnswer["may_also_be"] = [];
   for (const other of mayAlsoBe(number)) {

@@ -17,7 +17,7 @@ import { poolHolders, poolKeys } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { distinctKeys } from "#shared/rules/rule.ts";
 
-/** Documents of one page, and maximum pages of a kind: closed breakers are kept for a week among the open ones. */
+/** Documents of one page, and maximum pages of a kind: closed breakers stay for a week among the open ones. */
 const pageDocuments = 500;
 const pagesMax = 4;
 /** Maximum letters and calls that are looked at, and maximum clients that a need names. */
@@ -83,7 +83,7 @@ export const needSchema = z
   .check(z.meta({ id: "Need" }));
 export type Need = z.infer<typeof needSchema>;
 
-/** A need whose held calls are not counted yet. `holder`: its name among what holds waiting calls. */
+/** A need without a count of its held calls. `holder`: its name among the holders of waiting calls. */
 export type Found = Need & { holder?: string };
 
 /** Finds the needs of each part. They throw if it cannot be read. */
@@ -149,7 +149,7 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
     });
 }
 
-/** Says how many calls were refused, and how those that ended by it are made once more. */
+/** Says how many calls were refused, and how the calls that were rejected by it are redialed. */
 function refusedTexts({ code, failures, client = "", agent_id = "" }: BreakerView): Texts {
   const { means, fix } = causeTexts.calls_refused;
   const refusals = failures !== null && "refusals" in failures ? failures.refusals : {};

@@ -12,7 +12,7 @@ export async function listByNumber(
   const pages = await Promise.all(
     numberHashes.map((numberHash) => ledger.list({ numberHash, ...page })),
   );
-  // Below the list that ends first, rows of the others would come before rows that it has yet to list.
+  // Below the end of the shortest list, rows of the others would come before rows that this list has yet to return.
   const next = pages
     .flatMap((one) => one.next ?? [])
     .toSorted()

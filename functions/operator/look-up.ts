@@ -52,7 +52,8 @@ export async function refuseLookUp(
 }
 
 /**
- * Counts a check or a forecast of a list, by which a number can be looked up too: among many of which the answer is known.
+ * Counts a check or a forecast of a list. Such a list can look up a number too: put it among many numbers whose
+ * answer is known.
  *
  * @returns the answer 429 above the hour's maximum; undefined if the list may be checked
  */

@@ -73,8 +73,8 @@ export async function findPauseProblem(
 }
 
 /**
- * Returns a pause that was ordered again: it keeps its time and its operator, and ends no earlier, so that nobody ends
- * what another one has ordered.
+ * Returns a pause that was ordered again: its time and its operator do not change, and it ends no earlier, so that
+ * nobody ends another operator's pause.
  */
 export function prolong(paused: Pause, again: Pause): Pause {
   const isOpenEnded = paused.until === undefined || again.until === undefined;

@@ -115,8 +115,8 @@ const pause = declareRoute({
     const action = { action: "pause", target: targetOf(of), reason: why === "" ? undefined : why };
     await recordAction(c, action, deps);
     const order = { of, at: clock.now(), by: c.get("caller").tokenId, reason, until };
-    // It is written even if nothing changes: under a fresh version, an earlier resume whose answer was lost cannot
-    // remove it.
+    // The pause is written even if nothing changes: under a fresh version, an earlier resume whose answer was lost
+    // cannot remove it.
     const change = (paused: Pause | undefined) => {
       const value = paused === undefined ? order : prolong(paused, order);
       return { value, expiresAt: value.until ?? null };
@@ -189,7 +189,7 @@ async function closeBreaker(
   }
   await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
   const counters = [key, `${key} refusals`].map((one) => ({ kind: "counters", key: one }) as const);
-  // Dialers may change both at any time. The breaker is closed even so.
+  // Dialers may change both at any time. The breaker is closed even then.
   for (let tried = 0; tried < tries; tried++) {
     if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };
   }

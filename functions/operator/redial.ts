@@ -74,8 +74,8 @@ const redialCall = declareRoute({
 export const redialRoutes = [redialCall];
 
 /**
- * Returns the id of the call that replaces another. It is marked as accepted, so that its client may cancel its request
- * while it is still on the queue.
+ * Returns the id of the call that replaces another. The id is marked as accepted, so that its client may cancel the
+ * request while it is still on the queue.
  */
 export function toRedialId(requestId: string, { settings }: Pick<RouteDeps, "settings">): string {
   return toCallId(settings.issuedIds.mark(withCalls(requestId, 1)), 0);

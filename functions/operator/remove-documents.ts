@@ -2,8 +2,8 @@ import type { Documents } from "#shared/ports/documents.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 
 /**
- * Removes documents in their current version. It does not try again if another write comes first, as a request that
- * stood still would remove what an operator has written since.
+ * Removes documents in their current version. It does not try again if another write comes first, because a frozen
+ * request would remove what an operator has written since.
  *
  * @returns true if none of them exists afterwards
  */

@@ -30,7 +30,7 @@ const retireFormerKey = declareRoute({
       (await findTimeLeft(deps)) ?? (await findEntry(name, deps)) ?? (await findToken(name, deps));
     if (detail !== undefined) return answerProblem(c, 409, { detail });
     await recordAction(c, { action: "retire_former_key", target: "do-not-call list" }, deps);
-    // Nobody can put an entry under it now: rows that are hashed under it are gone.
+    // Nobody can add an entry under the former key now: rows that are hashed under it are gone.
     await changeList((list) => ({ ...list, keys: list.keys.filter((one) => one !== name) }), deps);
     return { retired: true as const };
   },
@@ -62,7 +62,7 @@ async function findToken(
     if (!isTokenValid(value, client, clock.now())) continue;
     return (
       `The token ${id} of client ${value.client} depends on the former key, and would not be valid any more. ` +
-      "Make the client another one, and end this one."
+      "Make the client another token, and revoke this one."
     );
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Calls that an operator places for a client, which are the client's in everything but the token. */
+/** Places calls for a client by an operator. The calls are the client's in everything but the token. */
 import type { Context } from "hono";
 import { clientOfPath } from "#shared/calls/client-path.ts";
 import { isTestClient, realClientOf, clientNamed } from "#shared/calls/ids.ts";

@@ -95,7 +95,7 @@ const makeToken = declareRoute({
   operationId: "makeToken",
   summary: "Make a token of a client; the answer shows it once",
   description:
-    "It is valid at once. If the answer is lost, make another one, and end this one. The right `call` needs the role " +
+    "It is valid at once. If the answer is lost, make another token, and revoke this one. The right `call` needs the role " +
     "`send` too, `cancel` and `opt_out` need `decide`, and `events` needs `reveal`.",
   method: "post",
   role: "configure",
@@ -166,7 +166,7 @@ const revokeToken = declareRoute({
     const name = tokenKeyOf(id);
     const isKnown =
       madeIdPattern.test(id) && (await documents.read([name])).get("token", id) !== undefined;
-    // A token that was made since the backup comes back with the journal.
+    // The journal brings back a token that was made since the backup.
     if (!isKnown) return (await refuseWhileSuspended(c, deps)) ?? noSuchToken(c);
     await recordAction(c, { action: "revoke_token", target: `token ${id}` }, deps);
     const now = clock.now();
@@ -204,7 +204,7 @@ function errorsIn(
 
 function noSuchToken(c: Context<ApiEnv>): Response {
   const detail =
-    "Operators made no token of this id, or it ended long ago. Tokens of API_TOKENS end by npm run token -- --revoke.";
+    "Operators made no token of this id, or it expired long ago. Tokens of API_TOKENS are revoked by npm run token -- --revoke.";
   return answerProblem(c, 404, { detail });
 }
 

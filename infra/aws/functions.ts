@@ -162,7 +162,7 @@ function schedule(
   target: lambda.Function,
   schedules: readonly [name: string, scheduled: ScheduledEvent["scheduled"], rate: Duration][],
 ): void {
-  // Schedules run beside the queue, so they wait behind no delivery. A late invocation is useless, as the next one
+  // Schedules run beside the queue, so they wait for no delivery. A late invocation is useless, because the next one
   // follows.
   const noRepeats = { retryAttempts: 0, maxEventAge: Duration.seconds(60) };
   target.configureAsyncInvoke(noRepeats);

@@ -14,7 +14,7 @@ import type { OutboundCallsProps } from "./props.ts";
 /** Limits above the design load: a request refused here with 429 never reaches the application. */
 const throttle = { rateLimit: 2000, burstLimit: 4000 };
 
-/** Routes that the access log tells apart; any other request is `$default`. The function routes by itself. */
+/** Routes that the access log distinguishes; any other request is `$default`. The function routes by itself. */
 const routes: Record<string, apigateway.HttpMethod | apigateway.HttpMethod[]> = {
   "/v1/calls": apigateway.HttpMethod.POST,
   "/v1/calls/batch": apigateway.HttpMethod.POST,

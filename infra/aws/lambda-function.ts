@@ -66,8 +66,8 @@ export function createFunction(
     timeout: Duration.seconds(timeoutSeconds),
     role,
     logGroup,
-    // Lambda ends a chain of some 16 invocations, each of which the one before has caused by a queue or a call. Longer chains
-    // would be a mistake of ours that goes round without end. The alarm LoopsStopped reports each that it stops.
+    // Lambda ends a chain of some 16 invocations in which each invocation has caused the next by a queue or a call. A
+    // longer chain would be our endless loop by mistake. The alarm LoopsStopped reports each stopped chain.
     recursiveLoop: lambda.RecursiveLoop.TERMINATE,
     // Metric filters read the fields of the events.
     loggingFormat: lambda.LoggingFormat.JSON,

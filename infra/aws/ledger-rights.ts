@@ -30,7 +30,7 @@ const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> 
     partitions: ["call#*", 'doc#cancellation#["request",*', "doc#client-audit", "doc#usage"],
     actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
   },
-  // An entry under the former HASH_KEY is removed once that under the current one has stood.
+  // An entry under the former HASH_KEY is removed a minute after the entry under the current one was added.
   opt_out: {
     partitions: [
       "doc#do-not-call#*",

@@ -38,8 +38,8 @@ export function depthOf(named: NamedQueue): cloudwatch.MathExpression {
 }
 
 /**
- * One while a queue holds messages and none is finished, otherwise zero. The age of the oldest message does not show
- * this: SQS leaves messages out of it that were received three times.
+ * Returns 1 while a queue has messages and none is finished, otherwise 0. The age of the oldest message does not show
+ * this: SQS excludes messages that were received three times.
  */
 export function isStuck(named: NamedQueue): cloudwatch.MathExpression {
   const { expression, usingMetrics } = heldBy(named);

@@ -18,8 +18,8 @@ import { secretTags } from "./secret-tags.ts";
 const visibilityTimeout = Duration.seconds(6 * dialerTimeoutSeconds);
 const retentionPeriod = Duration.days(14);
 /**
- * Whatever holds calls, and the key of their hashes, outlives the stack. What a first deployment made before it failed is
- * empty, and goes: it would stand in the next one's way.
+ * The stores of calls, and the key of their hashes, outlive the stack. Stores of a failed first deployment are empty
+ * and are deleted, because they would block the next deployment.
  */
 const kept = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE;
 

@@ -38,7 +38,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   request  ID                                 the progress of a request, until it is finished
   requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   how far requests are
   campaigns [NAME --client C]                 the campaigns, or how far one is
-  watch    [requests|campaigns|needs]         shows the table anew until Ctrl-C; in a pipe: JSON a line per change
+  watch    [requests|campaigns|needs]         shows the table again and again until Ctrl-C; in a pipe: JSON a line per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all] [--country US] [--agent A]
            [--map ROLE=COLUMN]                when calls would be dialed; F is CSV of leads, or JSON as posted
   send     FILE --campaign NAME --client C

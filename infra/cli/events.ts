@@ -18,7 +18,7 @@ const usage = `npm run events -- COMMAND [OPTIONS]
   list                                  receivers of events: circuit breaker, oldest event that is due, tries exhausted
   list   --receiver NAME [--limit N]    calls and requests with events whose tries are exhausted; NAME is a client, or *
   replay --client C --from TIME --until TIME [--types call.placed,call.ended] [--exhausted]
-                                        has events of calls accepted in that time told again, under the same ids;
+                                        delivers events of calls accepted in that time again, under the same ids;
                                         --exhausted: only those whose tries are exhausted
   test   [CLIENT] [--plan FILE]         posts one signed example from this machine to the receiver of a client's events
 

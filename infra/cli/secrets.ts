@@ -19,7 +19,7 @@ npm run secrets -- retire EVENTS_KEY [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- list [--platform cloudflare|aws] [--name NAME]
 npm run secrets -- webhook
 
-set: the value comes on stdin, or is asked for. rotate: brings in a new key beside the current one. end: deletes the former
+set: the value comes on stdin, or is asked for. rotate: adds a new key beside the current one. retire: deletes the former
 key. list: the names of those that are set. webhook: makes a webhook's secret.`;
 
 /** Asks for a value on the terminal, or reads it from stdin. */

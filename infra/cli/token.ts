@@ -11,7 +11,7 @@ import { printHelp } from "./help.ts";
 import { complain, complainOf, print } from "./print.ts";
 
 const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out,events] [--mode test] [--not-after DATE]
-npm run token -- --id NAME --operator [--roles see,find,decide,reveal,configure] [--not-after DATE]
+npm run token -- --id NAME --operator [--roles see,find,send,decide,reveal,configure] [--not-after DATE]
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
 

@@ -51,7 +51,7 @@ export type EventHeaders =
 /**
  * Verifies the signature of an event in constant time, and that it was sent within the last five minutes.
  *
- * @param body the body as it came, byte for byte: JSON that was parsed and written anew does not verify
+ * @param body the body as it came, byte for byte: JSON that was parsed and written again does not verify
  * @param secrets the receiver's secret: `whsec_` and base64; while it is rotated, the new one and the former
  * @throws if it is forged, changed or old, or a secret is malformed: answer 401. What is not answered 2xx is sent again
  */

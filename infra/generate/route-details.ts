@@ -5,7 +5,7 @@ import type { Json } from "./json-schema.ts";
 export const publicTags = [
   { name: "Calls", description: "Placing calls, and asking for their outcome." },
   { name: "Do not call", description: "Keeping people from being called." },
-  { name: "Usage", description: "What your calls came to." },
+  { name: "Usage", description: "Numbers, seconds and cost of your calls." },
   { name: "Receivers", description: "Receivers of your client's events." },
   { name: "Token", description: "Whose token is sent." },
   { name: "Files", description: "Keeps a file of leads from being sent twice." },

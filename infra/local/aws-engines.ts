@@ -41,7 +41,7 @@ export const localRegion = "us-east-1";
 
 /**
  * Starts SQS and S3 (fauxqs) and DynamoDB (see `startDynamoEngine`) on this machine's loopback interface, with the
- * real protocols. With a `directory` the data is kept there, without one in memory.
+ * real protocols. With a `directory` they store their data there, otherwise in memory.
  */
 export async function startAwsEngines(
   directory?: string,

@@ -33,8 +33,8 @@ export const quickestDynamo: DynamoEngineName =
   findDynoxide() === undefined ? "dynalite" : "dynoxide";
 
 /**
- * Starts a DynamoDB server: dynoxide (SQLite in a program of its own) or dynalite (LevelDB in this process). With a
- * `directory` it keeps its data there, without one in memory. What dynoxide has answered survives SIGKILL. Dynalite
+ * Starts a DynamoDB server: dynoxide (SQLite in a separate program) or dynalite (LevelDB in this process). With a
+ * `directory` it stores its data there, otherwise in memory. What dynoxide has answered survives SIGKILL. Dynalite
  * writes an item and its index entries one after another, and a SIGKILL may come in between.
  */
 export async function startDynamoEngine(

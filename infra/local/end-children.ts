@@ -5,8 +5,8 @@ import { subscribe } from "node:diagnostics_channel";
 const guard = 'while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -KILL $pids';
 
 /**
- * Has every child process that is started from now on killed when this process ends in any way, SIGKILL included. A
- * process that is killed cannot do it itself, so a shell in a session of its own waits for the end of a pipe.
+ * Makes every child process that is started from now on end with this process, however it ends, SIGKILL included. A
+ * killed process cannot do that itself, so a shell in a session of its own waits for the end of a pipe.
  */
 export function endChildrenWithProcess(): void {
   const shell = spawn("sh", ["-c", guard], { detached: true, stdio: ["pipe", "ignore", "ignore"] });

@@ -35,7 +35,10 @@ export interface LocalFunction {
 
 const ownBootstrap = resolve(import.meta.dirname, "lambda-bootstrap.ts");
 const respawnMs = 200;
-/** Nine processes would each let 48 MB of garbage gather before they look at it. Less costs no more CPU. */
+/**
+ * By default each of nine processes would collect 48 MB of garbage before it cleans up. A lower limit costs no more
+ * CPU.
+ */
 const nodeOptions = ["--max-semi-space-size=2"];
 
 interface FunctionOptions {

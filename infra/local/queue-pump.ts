@@ -1,7 +1,7 @@
 /**
- * A Worker of the local run alone. The local queue hands over one batch at a time and waits for its end, where Cloudflare
- * hands over as many as `max_concurrency` says. This consumer takes messages at once and has the dialer's own queue
- * handler deal with them meanwhile, so that a host that hangs holds nobody else's calls or events.
+ * A Worker of the local run only. The local queue delivers one batch at a time and waits for its end, while
+ * Cloudflare delivers as many as `max_concurrency` says. This consumer takes messages at once and passes them to the
+ * dialer's own queue handler, so that a hanging host blocks nobody else's calls or events.
  */
 
 /** A message that has failed, as it is put back onto the queue. A fresh one is the text alone. */

@@ -29,8 +29,8 @@ export interface Sent {
 }
 
 /**
- * Creates the confirmations of calls. A confirmation is the time and a MAC of it and the call's body, so it is valid for
- * this call alone, and still known after a restart. It is the call's Idempotency-Key.
+ * Creates the confirmations of calls. A confirmation is the time, and a MAC of the time and the call's body. So it is
+ * valid only for this call, and still valid after a restart. It is the call's Idempotency-Key.
  */
 export function createConfirmations({ token, now }: { token: string; now(): number }) {
   const offers = new Map<string, Offer>();
@@ -51,8 +51,9 @@ export function createConfirmations({ token, now }: { token: string; now(): numb
 
   return {
     /**
-     * Returns the confirmation of a call. As long as one may still place the call, it is the same, so that two of them
-     * cannot place it twice. `before` is that of the same call if it was sent before.
+     * Returns the confirmation of a call. While an earlier confirmation may still place the call, it is returned
+     * again, so that two of them cannot place it twice. `before` is the confirmation under which the same call was
+     * sent before.
      */
     offer(body: string): { offer: Offer; before?: Offer | undefined } {
       const known = offers.get(body);
@@ -73,7 +74,7 @@ export function createConfirmations({ token, now }: { token: string; now(): numb
       if (!Number.isSafeInteger(at) || !isSame(code, codeAt(body, at))) return "unknown";
       const isKnown = known?.code === code;
       const isSent = known?.isSent === true;
-      // One confirmation may be of before a restart and one of after it. The first that is used places the call.
+      // One confirmation may be older than a restart and one newer. The first that is used places the call.
       if (isSent && !isKnown) return "ended";
       if (now() - at >= (isSent ? resendMsMax : confirmMsMax)) return "ended";
       return isKnown ? known : remember(body, { code, at, isSent: false });

@@ -155,7 +155,7 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
   };
 }
 
-/** Says of a confirmation that has ended whether its call was sent by it. @throws a Refusal if nobody knows of one */
+/** Says whether the call of an expired confirmation was sent. @throws a Refusal if nobody knows of such a call */
 async function findPlaced(code: string, { askAsClient }: PlaceCallDeps): Promise<Output> {
   const ended =
     "Nothing was placed now: the confirmation has ended, or another one of the same call was used.";

@@ -4,8 +4,9 @@ const points = (share: number) => (share * 100).toFixed(1);
 const countOf = (count: number) => count.toLocaleString("en");
 
 /**
- * Says what is known of a split, in sentences: how many chains are missing, or the verdict, and what else differs between
- * the arms. Before the verdict nothing is said of a difference, as whoever looks often enough finds one.
+ * Describes what is known of a split, in sentences: how many chains are missing, or the verdict, and what else
+ * differs between the arms. Before the verdict it says nothing about a difference, because whoever looks often enough
+ * finds one.
  */
 export function saySplit({ since, size, arms, verdict, differs }: SplitView): string[] {
   const compared = arms.filter(({ weight }) => weight > 0);

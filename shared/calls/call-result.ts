@@ -2,10 +2,9 @@ import * as z from "../lib/zod.ts";
 
 /**
  * Results of placed calls, by their provider's records. `live`: the call rings or is in progress. All others are
- * ends. `completed`: answered, as far as the provider says; `declined`: the callee refused; `voicemail`: a machine
- * answered; `failed`: the call never reached the callee; `invalid`: there is no such number; `blocked`: a carrier or
- * a list refused the call; `unknown`: the provider did not report in time, or by a word that does not say
- * it.
+ * final. `completed`: answered, as far as the provider says; `declined`: the callee refused; `voicemail`: a machine
+ * answered; `failed`: the call never reached the callee; `invalid`: the number does not exist; `blocked`: a carrier
+ * or a list refused the call; `unknown`: the provider did not report in time, or by a word without a clear meaning.
  */
 export const resultStatuses = [
   "live",

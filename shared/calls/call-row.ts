@@ -36,8 +36,8 @@ export interface HistoryEntry {
 }
 
 /**
- * The ledger's row of one call. Times are milliseconds since the epoch. A row written by another version of
- * this code may have further fields: every change spreads the row, so that they are kept.
+ * The ledger's row of one call. Times are milliseconds since the epoch. A row written by another version of this code
+ * may have further fields. Every change spreads the row, so that they are not lost.
  */
 export interface CallRow {
   id: string;
@@ -112,8 +112,8 @@ export interface CallRow {
   /** True if a signed callback reported that the callee asked not to be called again. */
   optedOut: boolean;
   /**
-   * Time of an erasure of the call's number. A row that is over then holds nothing of the person but the number's keyed
-   * hash; one whose call is under way loses the rest when it settles.
+   * Time of an erasure of the call's number. A finished row then has nothing of the person but the number's keyed
+   * hash. A row whose call is in progress loses the rest when it settles.
    */
   erasedAt?: number | undefined;
   /** The part of the context that the call's events repeat. Null: nothing. */

@@ -2,7 +2,7 @@ import type { CallRow } from "./call-row.ts";
 import { states } from "./states.ts";
 import { enterState, withoutPerson, type Write } from "./transitions.ts";
 
-/** True if an erasure leaves nothing to do for a row. */
+/** True if a row has nothing left to erase. */
 function isErased({
   request,
   numberTail,
@@ -18,8 +18,8 @@ function isErased({
 }
 
 /**
- * Erases what a row holds of a person, or marks a row whose call is under way, which is erased when it settles. A call that
- * waits is cancelled. Calls that were accepted after the erasure stay.
+ * Erases what a row has of a person, or marks a row whose call is in progress, which is erased when it settles. A
+ * waiting call is cancelled. Calls that were accepted after the erasure stay.
  */
 export function applyErasure(
   row: CallRow,

@@ -3,9 +3,9 @@ import type { RotatedKeys } from "../lib/rotated-keys.ts";
 import { bitsIn, withBits } from "./ids.ts";
 
 /**
- * Returns a request's id with twenty of its random bits replaced by a tag of all others under a secret key: the id of a
- * request that is being accepted. Ids of answers that accept nothing have no tag, so that a client has as many such ids as
- * accepted requests. Whoever orders something for another id is refused without a look for it, and leaves nothing behind.
+ * Returns a request's id with twenty of its random bits replaced by a tag of all others under a secret key: the id of
+ * a request that is being accepted. Ids of answers that accept nothing have no tag, so a client has as many such ids
+ * as accepted requests. An order for another id is refused without a search for it, and stores nothing.
  */
 export function markAccepted(requestId: string, key: string): string {
   return withBits(requestId, tagOf(requestId, key));

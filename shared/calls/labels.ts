@@ -2,8 +2,8 @@ import { campaignPattern } from "./campaign-name.ts";
 import * as z from "../lib/zod.ts";
 
 /**
- * The labels of a request: names of the client's own, on which nothing of the dialing depends. Each comes in a header.
- * Messages, rows, usage, events and views carry all of them as one bag, so a further label is an entry here.
+ * The labels of a request: the client's own names, on which dialing does not depend. Each has a header. Messages,
+ * rows, usage, events and views carry all of them as one bag, so a further label is one entry here.
  */
 export const labels = {
   campaign: {
@@ -16,7 +16,7 @@ export const labels = {
 export type LabelName = keyof typeof labels;
 export type Labels = { readonly [Name in LabelName]?: string };
 
-/** Labels as stored. A later version may know others, which are carried on. */
+/** Labels as stored. Labels that only a later version knows are preserved. */
 export const labelsSchema = z.record(z.string(), z.string());
 
 /** The labels as answers and events show them. Absent: not sent. */

@@ -1,6 +1,6 @@
 import { isTestClient } from "./ids.ts";
 
-/** Kinds of lanes. Every row with a due time stands in one, in which its ledger finds it. */
+/** Kinds of lanes. Every row with a due time is in one lane, where its ledger finds it. */
 const laneKinds = ["waiting", "dialing", "watch", "results", "analyses"] as const;
 
 /**

@@ -26,11 +26,10 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   const { open, placed } = states[row.state];
   if (!open) return false;
   if (placed !== "no") return true;
-  // A row that is newer than the backup may repeat a lost row, whenever it is due: a function that stood still has
-  // written it.
+  // A row that is newer than the backup may repeat a lost row, whenever it is due: a frozen function has written it.
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
-  // Due times never move to an earlier time, so a row that is due later was not due before; but for a try, which its
-  // callee's wish to be called back may have moved in the lost time. One that was promised moves no more.
+  // Due times never move to an earlier time, so a row that is due later was not due before. A try is the exception:
+  // its callee's wish to be called back may have moved it in the lost time. A promised try no longer moves.
   return isNew || mayMove(row) || (row.dueAt ?? 0) <= since + restoreMarginMs;
 }
 

@@ -10,8 +10,9 @@ export interface Permission {
 }
 
 /**
- * Adds to a freshly claimed row the checks that permit the call. They are part of the claim's step. In a full history,
- * which does not take the claim, they replace the oldest step of a claim, as the proof for the latest one must stay.
+ * Adds to a freshly claimed row the checks that permit the call. They are part of the claim's step. If the history is
+ * full, and so does not record the claim, they replace the oldest step of a claim, because the proof for the latest
+ * claim must stay.
  */
 export function withPassedChecks(row: CallRow, checks: PassedCheck[]): CallRow {
   const { history, reason, state, updatedAt } = row;

@@ -2,7 +2,7 @@
 export interface ReasonText {
   /** Its meaning, in one sentence. Absent: no row has it. */
   means?: string;
-  /** Sentence on calls that it holds, with the name of the pause, breaker, rule, account or check. */
+  /** Sentence on calls that it blocks, with the name of the pause, breaker, rule, account or check. */
   holds?(name: string): string;
   /** The one who ends the wait. Absent: the calls before. */
   endedBy?: "person" | "provider" | "time";
@@ -12,7 +12,7 @@ export interface ReasonText {
   isOfAccount?: true;
   /** Its name in a count of what an account uses of the limit: `3 of 10 live calls`. */
   counts?: string;
-  /** Present: nobody takes up a call that it holds, so that it is not rejected either. */
+  /** Present: nobody dispatches a call that it blocks, so the call is not rejected either. */
   stops?: true;
 }
 

@@ -6,8 +6,8 @@ import type { Write } from "./transitions.ts";
 
 /**
  * Applies a provider's report of a placed call. The first reported end stays, except `unknown`, which is set when
- * polling ends and may be replaced. A different later end is noted in the history; but that a machine answered may be found
- * out by an analysis after the end, and contradicts nothing.
+ * polling ends and may be replaced. A different later end is noted in the history. One difference contradicts
+ * nothing: an analysis after the end may find that a machine answered.
  *
  * @param known.result undefined if there is no record yet
  * @param known.pollAt next time to poll, as long as the call has not ended

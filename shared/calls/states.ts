@@ -26,7 +26,7 @@ export interface StateFacts {
   lane: LaneKind | null;
   /** True if the service itself continues with the call. A call that is left to a person is not open. */
   open: boolean;
-  /** Tells if a provider has taken the call. `now`: the request may be under way. */
+  /** Tells whether a provider has accepted the call. `now`: the request may be in progress. */
   placed: "no" | "now" | "perhaps" | "yes";
   /**
    * True if operators look after calls in the state. Ledgers index these rows, and list those of other states by
@@ -189,12 +189,12 @@ export function statesWhere(holds: (facts: StateFacts) => boolean): CallState[] 
 /** States that operators look after. Adapters index them. */
 export const attentionStates: readonly CallState[] = statesWhere(({ attention }) => attention);
 
-/** Time after which a due result that was never polled is no longer waited for. */
+/** Time after which a due result that was never polled is no longer awaited. */
 const resultLateMs = hourMs;
 
 /**
- * True if nothing more will happen to a call. A result that is long due is not polled any more, as its account is
- * gone. A call that may be tried again is waited for until the end of its tries: its polls may only be late.
+ * True if nothing more will happen to a call. A result that is long overdue is no longer polled, because its account
+ * is gone. A call that may be tried again is awaited until the end of its tries, because its polls may only be late.
  */
 export function isFinished(
   {

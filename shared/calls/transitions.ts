@@ -18,9 +18,8 @@ import { keptUntil, mayPromise, mayBeTriedAgain, toCallBackTries } from "./tries
 /**
  * Conditions under which a row may change. Each function takes the row as read and returns the row to write, or
  * undefined if the change is not allowed. The ledger writes a row only while its version is the one read, so a
- * condition that held at the read holds at the write.
- *
- * The passing of time never turns DIALING into a state that dials, as the claim's holder may still be about to send.
+ * condition that was true at the read is true at the write. The passing of time never turns DIALING into a state that
+ * dials, because the claim's holder may still be about to send.
  */
 
 /** A fresh random version and the time of the write, in milliseconds since the epoch. */

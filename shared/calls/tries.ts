@@ -6,7 +6,7 @@ import { hourMs } from "../lib/units.ts";
 /** Maximum calls that `retry` makes in a chain, the first one included, and maximum call-backs in one. */
 export const attemptsMax = 6;
 export const callBacksMax = 4;
-/** Maximum calls of a chain: whoever follows one reads no more. */
+/** Maximum calls of a chain. Readers of a chain read no more. */
 export const chainCallsMax = attemptsMax + callBacksMax;
 
 /**

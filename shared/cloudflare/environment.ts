@@ -12,7 +12,10 @@ export interface WorkerEnv {
 /** Bindings whose calls count as subrequests. The ledger's adapters count by themselves. */
 const countedBindings = ["CALLS", "EVENTS", "ENVELOPES", "ASSETS"] as const;
 
-/** Returns the environment with bindings that count. One that is missing is left so: what does not need it still answers. */
+/**
+ * Returns the environment with bindings that count. A missing binding stays missing: requests that do not need it are
+ * still answered.
+ */
 export function withCountedBindings<Env extends WorkerEnv & { ASSETS?: Fetcher }>(env: Env): Env {
   const counted = { ...env };
   for (const name of countedBindings) {

@@ -26,7 +26,7 @@ export const retrySchema = z.strictObject({
   attempts: z.int().check(z.minimum(2), z.maximum(attemptsMax)),
   /** Time from the acceptance in which a next try may be made. */
   within: duration,
-  /** Delay after each end. Nobody who declined is phoned again by a rule, and no call of unknown fate is. */
+  /** Delay after each end. No rule calls somebody again who declined, or retries a call of unknown outcome. */
   after: z
     .strictObject({ busy: delay, no_answer: delay, voicemail: delay, failed: delay })
     .check(z.refine((after) => Object.keys(after).length > 0, "must name a result")),

@@ -9,7 +9,7 @@ interface AccountOfRoute {
   timeoutSeconds?: number | undefined;
 }
 
-/** Facts of the kinds of providers for the core, below which no provider stands. The entries hand them in. */
+/** Facts about the kinds of providers for the core, which knows no provider. The entries pass them in. */
 export interface RouteKinds {
   /** Parses the fields of a dial plan's route by its account's type. Paths of issues are relative to the route. */
   parseRoute(

@@ -1,7 +1,7 @@
 /**
- * Meaning of each setting of the dial plan by its path, in which `*` stands for a name, for docs/dial-plan.md. Behind
- * `absent:` stands what holds where a setting without a default is absent. They are no part of the schemas, as each
- * bundle would carry them.
+ * Meaning of each setting of the dial plan by its path, in which `*` stands for a name, for docs/dial-plan.md.
+ * `absent:` is followed by what applies if a setting without a default is absent. Descriptions are not part of the
+ * schemas, because each bundle would carry them.
  */
 export const settingDescriptions: Readonly<Record<string, string>> = {
   agents: "the route of each `agent_id`; `*`: every other agent",

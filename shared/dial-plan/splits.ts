@@ -61,9 +61,9 @@ export function splitProblems(
 }
 
 /**
- * Returns the arm that calls a number, by weighted rendezvous: each arm draws a number for the callee, and the lowest one for its
- * weight wins. A callee keeps its arm while the weights stand, and a change of weights moves as few callees as any choice by these weights
- * must. Ties do not occur: 48 bits are drawn.
+ * Returns the arm that calls a number, by weighted rendezvous: each arm draws a number for the callee, and the lowest
+ * one for its weight wins. A callee keeps its arm while the weights do not change, and a change of weights moves as
+ * few callees as possible. Ties do not occur: 48 bits are drawn.
  *
  * @param name the split's name
  * @param phoneNumber E.164, canonical

@@ -10,7 +10,7 @@ import { type ClientReceiverKey, clientReceiverName } from "../ports/receiver-ki
 export const deliveriesMax = 200;
 export const deliveriesKeptMs = 7 * dayMs;
 
-/** Time for which a message of a client's wish is worth handling. A client that waits longer asks again. */
+/** Time for which a client's command is valid. A client that waits longer asks again. */
 export const wishMsMax = 10 * minuteMs;
 
 /** One try to deliver an event to a client's own receiver. */
@@ -56,9 +56,9 @@ export async function sendTestEvent(
 }
 
 /**
- * Has events that a client's own receiver has had, or whose tries are exhausted, delivered to it again, under their
- * ids: those of calls that were accepted from `from` up to, and without, `until`. `request.finished` is delivered
- * again as long as another receiver's is pending. One that is under way begins anew, and goes through both times.
+ * Delivers events again to a client's own receiver, under their ids: events that it has had, or whose tries are
+ * exhausted, of calls accepted from `from` up to but not including `until`. `request.finished` is delivered again
+ * while another receiver's is pending. A replay in progress begins again, and goes through both times.
  *
  * @throws if the ledger is unreachable
  */

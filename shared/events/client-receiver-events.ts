@@ -5,8 +5,8 @@ import { echoOf, type ClientReceiver } from "../dial-plan/receivers.ts";
 import { clientReceiverName } from "../ports/receiver-kinds.ts";
 
 /**
- * Events of calls for the receivers that clients have made themselves. An event keeps the state of its delivery to each
- * of them beside that to the dial plan's receiver, so that none waits for another.
+ * Events of calls for the receivers that clients have made themselves. An event stores the state of its delivery to
+ * each of them beside that to the dial plan's receiver, so that none waits for another.
  */
 
 /** Maximum entries of a context that a row keeps for own receivers alone. */

@@ -117,7 +117,7 @@ export function unknownReceivers(
     .map((key) => ({ kind: "receivers", key }));
 }
 
-/** Notes own receivers that were read. What only a later version can read changes nothing. */
+/** Stores own receivers that were read. An unreadable document changes nothing. */
 export function rememberReceivers(
   keys: readonly DocumentKey<"receivers">[],
   read: DocumentsRead,

@@ -42,8 +42,8 @@ export function exhaustedOf(receiver: string): string {
 }
 
 /**
- * Time after its retention for which a row with pending events is kept. Tries take three days, so such a receiver has
- * failed for long or is no longer in the plan.
+ * Time after its retention for which a row with pending events is stored. Tries take three days, so such a receiver
+ * has failed for long or is no longer in the plan.
  */
 export const pendingKeptMs = 90 * dayMs;
 
@@ -77,7 +77,7 @@ export function withEvents(
     const isPlans = isForPlan && receiver?.types.includes(one.type) === true;
     const names = own.flatMap(({ types, own: { name, createdAt } }) => {
       const isKnown = known !== undefined && clientReceiverDeliveryOf(known, name) !== undefined;
-      // An event stays of its first time, by which `withoutGone` judges it too.
+      // An event has the time at which it first happened, by which `withoutGone` judges it too.
       const isLater = createdAt <= (known ?? one).at;
       return types.includes(one.type) && isLater && !isKnown ? name : [];
     });

@@ -29,8 +29,8 @@ const cellsMax = 200;
 const idStepMax = 100;
 
 /**
- * Guesses what the columns of a table mean. The phone number is found by the words of the headings and by the cells together.
- * Where they do not agree on one column there is a doubt: a stranger would be called with the data of somebody else.
+ * Guesses what the columns of a table mean. The words of the headings and the cells together show the phone number.
+ * If they do not agree on one column, the guess is in doubt: a stranger would be called with somebody else's data.
  *
  * @param agents ids of the dial plan's agents, or `*` for any; undefined if they are not known
  */

@@ -44,7 +44,7 @@ const otherTexts = new Set(
 /** Words after which a heading only describes how the number is written, as in `Phone (with country code)`. */
 const descriptions = new Set(["with", "incl", "including", "mit", "inkl"]);
 
-/** Judgment of a heading: it surely names a phone number, perhaps (it may also name an id), or does not. */
+/** Judgment of a heading: it certainly names a phone number, perhaps (it may also name an id), or not. */
 export type PhoneHeading = "surely" | "perhaps" | "no";
 
 /** Tells by its whole words whether a heading names a phone number: `tel` is not in `hotel`. */

@@ -47,7 +47,7 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     const isFormer = canonical !== parsed.number && parsed.ext === undefined;
     const found = isFormer ? parsePhoneNumberWithError(canonical) : parsed;
     if (found.ext !== undefined) return { reason: "has an extension, which cannot be dialed" };
-    // A number that is newer than the tables may be insisted on: in E.164 it passes, as it does at the endpoints.
+    // A person may insist on a number that is newer than the tables: in E.164 it passes, as at the endpoints.
     const isKnown = found.isValid() || (found.isPossible() && written === found.number);
     if (isKnown && isE164(found.number)) return { number: found.number };
     const of = found.country ?? `+${found.countryCallingCode}`;

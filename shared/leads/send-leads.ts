@@ -23,7 +23,7 @@ const refusals = new Set([401, 422]);
 export interface Sending extends DividedLeads {
   /** Name of the campaign. */
   campaign: string;
-  /** Numbers that are left out. A part that was begun before goes on with what was left out then. */
+  /** Numbers that are left out. A part that was begun before continues with the numbers that were left out then. */
   leftOut: ReadonlySet<string>;
   /** The round after which the file is sent once more. Absent: a file that was sent is refused. */
   again?: number | undefined;
@@ -41,8 +41,8 @@ export interface SendingProgress {
 }
 
 /**
- * Sends leads part by part, and notes each part before and after its request, so that an interrupted sending goes on later
- * without calling anybody twice.
+ * Sends leads part by part, and notes each part before and after its request, so that an interrupted sending
+ * continues later without calling anybody twice.
  *
  * @throws RefusedError if the file was sent before, or the service refuses a part
  */

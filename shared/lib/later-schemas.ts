@@ -27,7 +27,7 @@ export function real(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, real(one)]));
 }
 
-/** Stands for what is built later: whoever reads a property of it has it built, but for those who add checks. */
+/** Represents what is built later: reading a property builds it, except for functions that add checks. */
 const handler: ProxyHandler<Later> = {
   get(later, key) {
     if (key === "check") return (...added: unknown[]) => laterOf(() => withChecks(later, added));

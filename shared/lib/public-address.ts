@@ -1,4 +1,4 @@
-/** The addresses to which clients may let the service post events: no others, however they are written. */
+/** The addresses to which clients may let the service post events, and no others, however they are written. */
 import { isLoopback } from "./https-url.ts";
 
 /**

@@ -1,4 +1,7 @@
-/** Items of one slice: some milliseconds of work. A Worker's clock stands still meanwhile, so that they are counted. */
+/**
+ * Items of one slice: some milliseconds of work. They are counted, because a Worker's clock does not advance
+ * meanwhile.
+ */
 export const sliceItems = 250;
 
 /** Lets other requests of this process go on. */
@@ -6,7 +9,7 @@ export function giveWay(): Promise<void> {
   return new Promise((resume) => setTimeout(resume, 0));
 }
 
-/** Maps many items, and gives way between slices. */
+/** Maps many items, and lets other requests continue between slices. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
   map: (item: Item, index: number) => Result,

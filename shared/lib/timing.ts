@@ -75,8 +75,8 @@ export const afterRequestMs = 20_000;
 export const ledgerSecondsMax = 5;
 export const ledgerWriteSecondsMax = 15;
 /**
- * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then it has surely done one or
- * the other.
+ * Delay of the `outcome` after a claim whose write may or may not have succeeded. By then the write has certainly
+ * succeeded or failed.
  */
 export const givenUpSeconds = 60;
 /**
@@ -89,7 +89,7 @@ export const overCapMs = 180_000;
 export const sweepMsMax = 45_000;
 /** Time reserved before the end of an invocation for which a sweep or a dispatcher ends. */
 export const endMarginMs = 10_000;
-/** Lease of a sweep. No other sweep runs meanwhile, and if a sweep dies, the next minute's can run. */
+/** Lease of a sweep. No other sweep runs meanwhile; if a sweep dies, the sweep of the next minute can run. */
 export const sweepLeaseMs = 55_000;
 
 /** Time after which every process of the API has read a new HASH_KEY: the settings it keeps are an hour old at most. */

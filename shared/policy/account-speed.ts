@@ -2,9 +2,9 @@ import { type Pace } from "../telephony/rate.ts";
 import { minuteMs } from "../lib/units.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 
-/** Time in which what was seen of an account loses half of its weight: short, as accounts become slow. */
+/** Time in which measurements of an account lose half of their weight: short, because accounts become slow. */
 const halfLifeMs = minuteMs;
-/** Maximum time between two looks whose completed calls count: longer, and nobody looked in between. */
+/** Maximum time between two ticks whose completed calls count. After a longer time nobody has measured in between. */
 const gapMsMax = 15_000;
 /** Minimum time for which an account must have been seen before its speed counts as known. */
 const seenMsMin = 30_000;
@@ -47,8 +47,8 @@ export function isSpeedKnown(speed: Pick<Speed, "ms"> | undefined): boolean {
 }
 
 /**
- * Returns the pace at which an account was seen to take calls, where it is slower than the plan's pace or the plan has
- * none; undefined if the account keeps its pace, or too little was seen.
+ * Returns the measured pace of an account, if it is slower than the plan's pace or the plan has none; undefined if
+ * the account keeps its pace, or too little was measured.
  */
 export function toSeenPace(
   { calls, ms }: Pick<Speed, "calls" | "ms">,

@@ -43,8 +43,8 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isHalfOpened: false,
   },
   /**
-   * Twenty equal refusals of different numbers, or fifty numbers blamed. One call at a time follows, less and less often: each is
-   * of another number, and waits again if it is refused, so that no list is used up.
+   * Twenty equal refusals of different numbers, or fifty numbers blamed. Then one call at a time follows, less and
+   * less often. Each is to another number, and waits again if it is refused, so that no list is used up.
    */
   calls_refused: {
     intervalsMs: seconds(8, 16, 32, 60, 120, 240, 480, 900, 1_800, 3_600),

@@ -20,8 +20,9 @@ interface Wish {
 export type CallBackDecision = { at: number } | { reason: CallBackRefusal };
 
 /**
- * Decides about the wish of a placed call's callee to be called back: at the first permitted time from then on. The wish is
- * judged against the call's end, however late it is read; one that is overdue by more than two hours is too late.
+ * Decides about the wish of a placed call's callee to be called back: at the first permitted time from then on. The
+ * wish is judged against the call's end, however late it is read; a wish that is overdue by more than two hours is
+ * too late.
  *
  * @returns undefined if the agent's callees are not called back
  */
@@ -33,12 +34,12 @@ export function decideCallBack(
   const { tries, result, claimedAt, agentId, acceptedAt, optedOut, history } = row;
   const rule = findCallBacks(agentId, table.plan);
   if (rule === undefined || tries?.callBacks === undefined) return undefined;
-  // A record may repeat the context: what the client has written there, its callee has not wished.
+  // A record may repeat the context: the callee has not wished what the client wrote there.
   if (wished !== undefined && request?.context?.[wishField] === wished) return undefined;
   if (optedOut) return { reason: "opted_out" };
   const { most, made, until } = tries.callBacks;
   if (made >= Math.min(most, rule.most)) return { reason: "too_many" };
-  // A call whose end stays unknown is followed by none, and its number is erased.
+  // No call-back follows a call whose end stays unknown, and its number is erased.
   const isOver =
     !hasEnded(result) ||
     history.some(({ by, reason }) => by !== undefined || reason === contradicted);
@@ -46,7 +47,7 @@ export function decideCallBack(
   const asked = readWish(wished, request);
   if (typeof asked === "string") return { reason: asked };
   const end = Math.min(until, acceptedAt + rule.within);
-  // The provider's clock is not ours, but the call surely ended after it was dialed, and before now.
+  // The provider's clock differs from ours, but the call certainly ended after it was dialed, and before now.
   const endedAt = Math.min(Math.max(result?.endedAt ?? now, claimedAt ?? now), now);
   if (asked <= endedAt) return { reason: "past" };
   if (asked >= end) return { reason: "too_far" };

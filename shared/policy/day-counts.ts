@@ -30,7 +30,7 @@ export function countedIn(documents: DocumentsRead, of: Counted, at: number): nu
   return totalOf(documents.get(kind, key)?.value ?? {});
 }
 
-/** Returns the calls of a day: those of no request, and once those of each request of which a try stands. */
+/** Returns the calls of a day: those without a request, and once those of each request that has a counted try. */
 function totalOf(day: Day): number {
   const marked = Object.entries(day).filter(([name, tries]) => isMark(name) && tries > 0);
   return marked.reduce((sum, [mark]) => sum + callsOf(mark), day["calls"] ?? 0);
@@ -46,21 +46,20 @@ interface Counting {
 }
 
 /**
- * Result of counting calls. `total`: those of the day, with these. `marks`: number of marks of the day. `isFirst`: the limit was not
- * met before on this day. `left`: how many more the day takes.
+ * Result of counting calls. `total`: the calls of the day, including these. `marks`: number of marks of the day.
+ * `isFirst`: the limit was not reached before on this day. `left`: remaining calls of the day.
  */
 export type CountedCalls =
   | { isCounted: true; total: number; marks: number }
   | { isCounted: false; isFirst: boolean; left: number };
 
 /**
- * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition that
- * returns the sum, so no more than `limit` calls are ever counted. Calls above it are given back by a second addition. In between, calls
- * that would have fitted may be refused.
- *
- * A request with a key adds to its mark, which counts the tries of it that stand. The mark's name has the number of the request's calls: they
- * count once as long as any try stands. So a repeat after a failure counts nothing more, whether or not the
- * addition before was done, and to leave is one addition.
+ * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition
+ * that returns the sum, so no more than `limit` calls are ever counted. Calls above it are subtracted by a second
+ * addition. In between, calls that would have fitted may be refused. A request with a key adds to its mark, which
+ * counts its tries in progress or done. The mark's name has the number of the request's calls: they count once while
+ * any try counts. So a repeat after a failure counts nothing more, whether or not the addition before succeeded, and
+ * subtracting is one addition.
  *
  * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then
  */
@@ -79,7 +78,7 @@ export async function countCalls(
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - (total - calls)) };
 }
 
-/** Leaves calls that were counted, as they are not accepted or nobody dials them. */
+/** Subtracts calls that were counted, because they are not accepted or nobody dials them. */
 export function leaveCalls(
   of: Counted,
   { refused = 0, ...left }: Omit<Counting, "limit"> & { refused?: number },
@@ -89,12 +88,12 @@ export function leaveCalls(
   return documents.add(dayKeyOf(of, left.at), counters, expiryOf(left.at));
 }
 
-/** Returns what a try adds to a day, and takes off it. */
+/** Returns what a try adds to a day, and subtracts from it. */
 function countersOf({ calls, request }: Omit<Counting, "limit">, times: 1 | -1): Day {
   return request === undefined ? { calls: times * calls } : { [markOf(request, calls)]: times };
 }
 
-/** Returns the expiry of a day's counts: a day after its end, as a call of its last minute may be given back. */
+/** Returns the expiry of a day's counts: a day after its end, because a call of its last minute may be subtracted. */
 function expiryOf(at: number): number {
   return nextDayAt(at) + dayMs;
 }
@@ -119,13 +118,16 @@ function callsOf(mark: string): number {
   return Number(mark.slice(mark.lastIndexOf(" ")));
 }
 
-/** Number of marks of a day from which on those are forgotten that are not needed, and after how many more once again. */
+/**
+ * Number of marks of a day from which unneeded marks are forgotten, and the number of further marks until the next
+ * time.
+ */
 const marksMax = 60;
 const marksAgain = 20;
 
 /**
- * Forgets marks of keys that are bound, by which their repeats are known, and of requests that left. Calls of the former stay
- * counted, without a mark. Does nothing if other requests count meanwhile.
+ * Forgets marks of bound keys, by which their repeats are known, and of requests that were subtracted. Calls of the
+ * former stay counted, without a mark. Does nothing if other requests count meanwhile.
  *
  * @param marks number of marks of the day
  */

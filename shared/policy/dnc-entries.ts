@@ -11,7 +11,7 @@ const entriesAtOnce = 500;
 /** Maximum tries of a write where other writers come first. */
 const triesMax = 3;
 
-/** Time for which an opt-out from test calls stands, so that the number can be tested again. */
+/** Time for which an opt-out from test calls stays, so that the number can be tested again. */
 export const testOptOutMs = hourMs;
 
 /** Dependencies of writes of the list. */
@@ -19,13 +19,13 @@ export interface ListDeps {
   documents: Documents;
   clock: { now(): number };
   random: { version(): string };
-  /** Time after which the entries end, in milliseconds. Absent: never. */
+  /** Time after which the entries expire, in milliseconds. Absent: never. */
   lifeMs?: number | undefined;
 }
 
 /**
- * Puts hashed numbers onto the list, which names their keys first. An entry that stands already is written over, under a
- * fresh version: a removal of it whose answer was lost may be under way still.
+ * Puts hashed numbers on the list, which names their keys first. An existing entry is overwritten under a fresh
+ * version, because a removal of it whose answer was lost may still be in progress.
  *
  * @throws if a write failed, or others came first each time: some entries may stand
  */
@@ -75,13 +75,13 @@ async function putSome(
   }, onConflict(triesMax));
 }
 
-/** Time for which an entry has stood under the current key before that under the former one is removed. */
+/** Age of an entry under the current key at which the entry under the former key is removed. */
 const stoodMsMin = minuteMs;
 
 /**
- * Puts numbers onto the list under the current key. Their entries under the former one are removed where those under the
- * current one have stood for a minute: whoever reads both, or holds the former key alone, one after the other, would
- * otherwise find neither, as one is not there yet and the other not any more.
+ * Puts numbers on the list under the current key. Their entries under the former key are removed a minute after those
+ * under the current one were added. Otherwise a process that reads both, or only the former key, one after the other,
+ * could find neither: one does not exist yet, and the other no longer.
  *
  * @param numbers hashes of each under the current key, and under the former one where it is held
  */
@@ -99,7 +99,7 @@ export async function putNumbers(
   }
 }
 
-/** Returns the removals of numbers' former entries whose current ones have stood for a minute. */
+/** Returns the removals of numbers' former entries whose current ones are a minute old. */
 async function findReplaced(
   numbers: readonly (readonly string[])[],
   { documents, clock }: ListDeps,
@@ -116,10 +116,10 @@ async function findReplaced(
 }
 
 /**
- * Moves numbers that stand under the former key to the current one. Unlike `putNumbers` it was asked by nobody, so it must
- * not undo a removal that comes at the same time: it creates entries under the current key only where none was seen, and
- * takes them back where the former entry is gone afterwards. A former entry is removed only after the current one
- * was written over, so that no other process that takes its entry back removes the last one.
+ * Moves numbers from the former key to the current one. Unlike `putNumbers` nobody has asked for it, so it must not
+ * undo a removal at the same time. It creates entries under the current key only if none was seen, and removes them
+ * again if the former entry is gone afterwards. A former entry is removed only after the current one was overwritten,
+ * so that no other process that removes its entry again removes the last one.
  *
  * @param numbers hashes of each under the current key and under the former one
  */

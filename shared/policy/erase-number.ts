@@ -14,7 +14,7 @@ const pagesMax = 100;
 
 /** Time for which messages of calls without a row may wait in queues and as dead letters, and some days more. */
 const messagesMs = 45 * dayMs;
-/** Time after an erasure in which rows may still be missing in the index by number, or come from a process that stood still. */
+/** Time after an erasure in which rows may still be missing in the index by number, or come from a frozen process. */
 const settlesMs = 30 * minuteMs;
 
 export interface EraseDeps extends ListDeps {
@@ -32,7 +32,7 @@ export interface Erased {
 }
 
 /**
- * Remembers erasures: from now on no call that was accepted before is made, and sweeps erase rows that come later.
+ * Stores erasures: from now on no call that was accepted before is made, and sweeps erase rows that arrive later.
  *
  * @param erasures `retentionMs`: time for which rows are kept
  */

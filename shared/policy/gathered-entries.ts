@@ -10,7 +10,7 @@ import { countWrites, nameOfWriter, type Writer } from "./write-counts.ts";
 export const ownEntriesMax = 60;
 /** Characters of entries that a page takes. An entry of half a page is an object of its own: a part has few such ones. */
 const pageCharacters = 80_000;
-/** Time for which a page is kept behind its minute: no addition is that late. */
+/** Time after its minute for which a page stays: no addition is that late. */
 const storedMs = 10 * minuteMs;
 
 interface GatherDeps {
@@ -20,9 +20,10 @@ interface GatherDeps {
 }
 
 /**
- * Returns the journal for a writer's orders to call nobody: cancellations, opt-outs, erasures. These are never refused. Above
- * a number in a minute they are gathered into one page, which each further one stores whole, and in which upkeep
- * leaves one object. An append that has ended is in the object store, as a single one is, whoever dies when.
+ * Returns the journal for a writer's orders that stop calls: cancellations, opt-outs, erasures. These are never
+ * refused. Above a number per minute they are gathered into one page. Each further order stores the whole page, and
+ * upkeep leaves one object of it. An append that has ended is in the object store like a single entry, whoever dies
+ * when.
  */
 export function gatherAbove(writer: Writer, deps: GatherDeps): Pick<Journal, "append"> {
   const { journal, log } = deps;
@@ -30,7 +31,7 @@ export function gatherAbove(writer: Writer, deps: GatherDeps): Pick<Journal, "ap
     async append(name, body) {
       const entry = { at: timeOfEntry(name), body };
       const gathered = await gather(writer, entry, deps).catch((error: unknown) => {
-        // It must not be refused: what cannot be counted or gathered is appended by itself.
+        // The order must not be refused: if it cannot be counted or gathered, it is appended by itself.
         log("warning", "journal.not_gathered", { error: errorForLog(error) });
         return undefined;
       });

@@ -152,9 +152,9 @@ function entriesIn(bodies: readonly string[]): JournalEntry[] {
 type EntryOf<Name extends JournalEntry["kind"]> = Extract<JournalEntry, { kind: Name }>;
 
 /**
- * Applies entries of the journal, in their order, to a restored ledger. Applying them once more changes nothing. Entries of one
- * kind are applied together, as a restore may have a hundred thousand: kinds concern different things. What is erased from rows
- * is left to upkeep: until then nobody is called for it, as the erasure is known.
+ * Applies entries of the journal, in their order, to a restored ledger. Applying them again changes nothing. Entries
+ * of one kind are applied together, because a restore may have a hundred thousand, and kinds are independent. Upkeep
+ * erases the rows later: until then nobody erased is called, because the erasure is stored.
  */
 export async function applyEntries(bodies: readonly string[], deps: EraseDeps): Promise<void> {
   const entries = entriesIn(bodies);
@@ -204,7 +204,7 @@ function withOrders(
   const [first] = given;
   if (first === undefined) return undefined;
   const before = current?.orders ?? [];
-  // Repeated orders are one, or those of weeks would be too long for a document.
+  // Repeated orders are merged: those of weeks would be too long for a document.
   const orders = given.reduce((all, { order }) => withOrder(all, order), before);
   if (isDeepStrictEqual(orders, before)) return undefined;
   const expiresAt = Math.max(...given.map((one) => one.expiresAt));

@@ -2,10 +2,10 @@ import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kind
 import type { Documents } from "../ports/documents.ts";
 
 /**
- * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. Sweeps therefore
- * count an epoch, in the ledger and then in the object store beside it. A ledger whose epoch is behind the
- * object store's has gone back: nothing is dialed until an operator has named the time of the backup, and every
- * row that may have been dialed since is looked up or waits for review.
+ * A ledger that is restored from a backup has WAITING rows of calls that were dialed since. So sweeps count an epoch,
+ * in the ledger and then in the object store. A ledger whose epoch is behind the object store's was restored: nothing
+ * is dialed until an operator has named the time of the backup, and every row that may have been dialed since is
+ * looked up or waits for review.
  */
 
 /** Names the document of the sweeps: their lease, their progress and the ledger's epoch. */
@@ -31,7 +31,7 @@ export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): 
 }
 
 /**
- * Reads documents of which a restored ledger may have an earlier state.
+ * Reads documents that a restored ledger may have in an earlier state.
  *
  * @param epochSeen the object store's epoch, read before
  * @returns the ledger's epoch, and whether what was read is true of today: not until a restore is dealt with
@@ -50,7 +50,7 @@ export async function readOfToday(
 const epochsAheadMax = 3;
 
 /**
- * True if the object store's epoch is too far behind. A restore of the ledger could then go unnoticed, so no waiting
+ * True if the object store's epoch is too far behind. A restore of the ledger could then go undetected, so no waiting
  * row may be dialed.
  */
 export function isTooFarAhead({

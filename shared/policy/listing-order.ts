@@ -1,6 +1,6 @@
 /**
- * Says which change of the do-not-call list holds. A restore applies changes that several processes have made, whose clocks
- * differ. So each removal of an entry is counted, and an entry that is put has the count that it finds.
+ * Decides which change of the do-not-call list applies. A restore applies changes of several processes, whose clocks
+ * differ. So each removal of an entry is counted, and an added entry has the count that it finds.
  */
 import { dayMs } from "../lib/units.ts";
 import { changeDocuments } from "../ports/change-document.ts";
@@ -9,7 +9,10 @@ import type { Documents } from "../ports/documents.ts";
 import { doNotCallKeyOf } from "./number-entries.ts";
 import { inParts, type ListDeps, nameKeys } from "./dnc-entries.ts";
 
-/** Time by which clocks of processes may differ. Of changes further apart the later one holds, whatever a restore has lost of counts. */
+/**
+ * Maximum difference between clocks of processes. Of changes further apart the later one applies, whatever counts a
+ * restore has lost.
+ */
 const clocksMs = 10_000;
 /** Time for which removals are counted: as long as the journal has them. */
 const countedMs = 45 * dayMs;
@@ -27,7 +30,7 @@ export interface Listing {
 
 type Entry = ValueOf<"do-not-call">;
 
-/** True if a change holds against another one: it has seen more removals, or is later where clocks tell. */
+/** True if a change wins over another: it has seen more removals, or is later if the clocks can decide. */
 function isOver(one: Stamp, { at, removals = 0 }: Entry): boolean {
   const laterMs = one.at - at;
   return Math.abs(laterMs) > clocksMs ? laterMs > 0 : one.removals > removals;
@@ -39,7 +42,9 @@ interface Settled {
   removal?: Stamp | undefined;
 }
 
-/** Returns what holds after changes of one key, in whichever order. Against a removal of the same count the entry holds. */
+/**
+ * Returns what applies after changes of one key, in any order. Against a removal with the same count the entry wins.
+ */
 function settle({ entry, removal }: Settled, changes: readonly Listing[]): Settled {
   for (const { isListed, at, removals } of changes) {
     const change = { at, removals };

@@ -1,9 +1,9 @@
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 
 /**
- * The do-not-call list has numbers by their hashes, and a hash means nothing without its key. So one document names the
- * keys under which entries may stand: each before its first entry, and none as long as one may stand. Who does not hold
- * all of these keys cannot see every entry, and dials nobody.
+ * The do-not-call list has numbers by their hashes, and a hash is meaningless without its key. So one document names
+ * the keys that entries may have: each before its first entry, and until it has none. A process that lacks one of
+ * these keys cannot see every entry, and dials nobody.
  */
 export const doNotCallListKey = { kind: "do-not-call-list", key: "list" } as const;
 

@@ -12,10 +12,9 @@ const silentMsMax = 5 * minuteMs;
 const waitMsMax = 10 * minuteMs;
 
 /**
- * Returns what is wrong with the dialer, by its documents; nothing where it works.
- *
- * A deployment that has never swept or looked is not ready: its crons begin within minutes, and where they do not, nobody is
- * dialed. Dispatchers look at least once a minute, also on AWS, where they end as long as nothing is due.
+ * Returns what is wrong with the dialer, by its documents; nothing if it works. A deployment that has never swept or
+ * ticked is not ready: its crons begin within minutes; otherwise nobody is dialed. Dispatchers tick at least once a
+ * minute, also on AWS, where they end while nothing is due.
  *
  * @param now milliseconds since the epoch
  */

@@ -31,7 +31,7 @@ export function callerIdOf({ route }: Pick<CallRow, "route">): string {
   return typeof from === "string" ? from : "";
 }
 
-/** Returns how many calls in a row were blocked, once this one has ended. A call that met nobody says nothing. */
+/** Returns how many calls in a row were blocked, including this one. A call that reached nobody says nothing. */
 function blockedAfter(before: number, { status }: Pick<CallResult, "status">): number {
   if (status === "blocked") return before + 1;
   return status === "failed" || status === "invalid" || status === "unknown" ? before : 0;

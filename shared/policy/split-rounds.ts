@@ -10,8 +10,8 @@ import type { Addition, Documents } from "../ports/documents.ts";
 import { type ArmResults, sizeOf } from "./split-verdict.ts";
 import { endsIn, type UsageStep } from "./usage-ends.ts";
 
-// A split's results are counted by round: from one change of its weights to the next. A call carries the round in which its
-// agent was chosen, and so does its whole chain.
+// A split's results are counted by round: from one change of its weights to the next. A call carries the round in
+// which its agent was chosen, and its whole chain has the same round.
 
 /** The round of a split: since when its weights stand, and the key by which arms are chosen in every round. */
 export type Round = Pick<ValueOf<"split">, "key" | "since">;

@@ -279,8 +279,8 @@ async function learnNames(
 }
 
 /**
- * Returns the names under which calls count. Clients choose labels, and those of agents that the plan does not
- * name, so that many count together. Writers at the same time may admit some more.
+ * Returns the names under which calls count. Clients choose labels, and names of agents that the plan does not name,
+ * so beyond a maximum they count together. Concurrent writers may admit some more.
  */
 function admit(of: UsageOf, hour: UsageHour): UsageOf {
   const { client, agentId, labels = {} } = of;

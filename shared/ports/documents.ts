@@ -33,9 +33,9 @@ export interface Addition extends DocumentKey<CounterKind> {
 }
 
 /**
- * All small data other than calls: keys, breakers, pauses, caps, paces. A document is written only
- * while the version that was read still stands. No document is changed by two methods, except that `write`
- * also resets counts; every method renews the version.
+ * All small data other than calls: keys, breakers, pauses, caps, paces. A document is written only if its version is
+ * still the one that was read. No document is changed by two methods, except that `write` also resets counts; every
+ * method renews the version.
  */
 export interface Documents {
   read(keys: readonly DocumentKey[]): Promise<DocumentsRead>;
@@ -66,7 +66,7 @@ export interface Documents {
   ): Promise<FoundDocument<K>[]>;
   /**
    * Lists documents of a listed kind whose keys begin with one of these texts, none of which begins with another: the
-   * highest keys first, below `before`, at most `limit`. What lies between the texts is not read.
+   * highest keys first, below `before`, at most `limit`. Keys between the texts are not read.
    */
   listByPrefix<K extends Kind>(
     kind: K,

@@ -1,6 +1,6 @@
 /**
- * Keeps the epoch outside the ledger, where a restore of the ledger does not change it. Each epoch is an object,
- * named so that the highest epoch is listed first. Thus a sweep that stood still cannot lower it.
+ * Stores the epoch outside the ledger, where a restore of the ledger does not change it. Each epoch is an object,
+ * named so that the highest epoch is listed first. So a frozen sweep cannot lower it.
  */
 export interface EpochStore {
   /** Resolves to the highest epoch that was written, or 0. */

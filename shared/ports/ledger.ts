@@ -72,7 +72,7 @@ export type ListOf =
 /**
  * The store of every call that waits or was tried. A row is written only if it still has the version that was read,
  * so only transitions.ts knows the conditions, and no adapter. A repeated write has the same version. After an error,
- * any part of a call may or may not have taken effect.
+ * any part of a method's work may or may not have taken effect.
  */
 export interface CallLedger {
   /** Reads the rows of those ids that have one. */

@@ -1,6 +1,6 @@
 /**
- * Stands for a row or a document that only a later version can read. It is never absent: who decides by it holds the
- * call.
+ * Represents a row or a document that only a later version can read. It is never treated as absent: whoever decides
+ * by it leaves the call.
  */
 export const unreadable = "unreadable";
 export type Unreadable = typeof unreadable;

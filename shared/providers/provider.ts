@@ -11,7 +11,7 @@ interface DialRequest {
   timeoutSeconds: number;
   /**
    * Wraps `send` with the last look: at the clock, hours and controls. An adapter prepares everything else first, and
-   * sends the one request by which the phone rings through it. A request that may not go any more is withheld.
+   * sends through it the one request by which the phone rings. A request that may no longer leave is withheld.
    *
    * @param secondsMax time limit of that request. Default: `timeoutSeconds`, for adapters with only one request
    */

@@ -30,7 +30,7 @@ export function keys({ target }: KeyedBacklog): DocumentKey[] {
 
 export const held = { kind: "hold", reason: "breaker_open" } as const;
 
-/** A breaker is open that the call may not probe soon. A fresh call probes none: it needs all of them closed. */
+/** A breaker is open, and the call may not probe it soon. A fresh call probes none: all of them must be closed. */
 export function admit(
   { row, of, target }: ResolvedCall,
   { documents, now }: Asked & Pick<Facts, "now">,
@@ -136,7 +136,7 @@ export function restsUntil(backlog: Seen): number {
   return Math.max(0, ...openOf(backlog).map(({ value }) => value.probeAt));
 }
 
-/** Half-open, an account that answers quickly soon is as fast as before. */
+/** A half-open account that answers quickly is soon as fast as before. */
 export function holders(
   { account, breakers }: ResolvedRoute,
   { documents }: Pick<ReadFacts, "documents">,

@@ -8,7 +8,7 @@ import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
 /**
  * Judges a call whose number has been called as often as its caps allow: it waits until the number is free. If that
- * is after its lifetime, the call waits once, for a call under way that may still be removed from the cap, and then
+ * is after its lifetime, the call waits once, for a call in progress that may still be removed from the cap, and then
  * expires.
  *
  * @param free time at which the number is free, in milliseconds since the epoch

@@ -4,7 +4,7 @@ import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
 export { checkBreakerOf, checkBreakersOf } from "./resolved-call.ts";
 
-/** A fresh call that is to be checked waits for its turn: the dispatcher bounds how many wait for a check's answer. */
+/** A fresh call with checks waits for its turn: the dispatcher limits how many wait for a check's answer. */
 export function admit({ row, target }: ResolvedCall): Verdict | undefined {
   const isChecked = target?.route.checks !== undefined;
   return row === undefined && isChecked ? { kind: "hold", reason: "turn" } : undefined;

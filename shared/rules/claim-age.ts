@@ -3,7 +3,7 @@ import type { ClaimFacts, Verdict, Texts } from "./rule.ts";
 
 export const held = { kind: "hold", reason: "claim_too_old" } as const;
 
-/** The process stood still or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
+/** The process was frozen or the ledger was slow: a sweep may be about to turn the claim UNKNOWN. */
 export function stay(
   _call: unknown,
   { now, claimedAt, preliminaryMs }: Pick<ClaimFacts, "now" | "claimedAt" | "preliminaryMs">,

@@ -21,7 +21,7 @@ async function judge(
 ): Promise<Verdict | undefined> {
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);
-  // A try follows calls that have ended so that their agent's `retry` has another one made.
+  // A try follows a call only if the call has ended in a way for which its agent's `retry` makes another.
   const inTheWay = rows.filter((row) => row.next === undefined || !isSuperseded(row));
   const ancestorFacts = inTheWay.map(({ state }) => states[state]);
   if (ancestorFacts.some(({ placed }) => placed === "yes")) {

@@ -1,7 +1,7 @@
 import type { Facts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
-/** Reason of a call whose lifetime ended, whatever kept it waiting. */
+/** Reason of a call whose lifetime ended, whatever delayed it. */
 export const reason = "expired";
 
 type Asked = Pick<ResolvedCall, "expiresAt" | "row">;

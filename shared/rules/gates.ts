@@ -48,8 +48,8 @@ import type { ResolvedCall } from "./resolved-call.ts";
 import type { Documents } from "../ports/documents.ts";
 import * as turn from "./turn.ts";
 
-// Every order in which rules are asked whether a phone may ring now. Each entry stands on a line of its own, so that a
-// test can leave it out. Lists are joined by a pure call, so that a bundle leaves out those that it does not use.
+// Every order in which rules are asked whether a phone may ring now. Each entry has a line of its own, so that a test
+// can remove it. Lists are joined by a pure call, so that a bundle leaves out those that it does not use.
 
 /** Documents of an account, beside its breaker, by which its calls are decided. */
 const judgedOfAccount: readonly Keys<KeyedAccount>[] = [
@@ -91,7 +91,7 @@ export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = 
   doNotCall.keys,
 ];
 
-/** Documents of a call's number of which most deployments have none. They are read where there may be some. */
+/** Documents of a call's number that most deployments lack. They are read only if there may be some. */
 export const rareNumberKeys: readonly Keys<KeyedNumber>[] = [doNotCall.clientKeys, erasure.keys];
 
 /** Ends of a call, whatever its pauses, breakers and paces: of a fresh row, a try, a resend and a forecast. */
@@ -115,13 +115,16 @@ const waits: readonly Judge[] = [
   turn.inDelivery,
 ];
 
-/** Stops of all work on calls: deliveries write nothing of calls that they do not know, and no row is decided. */
+/** Stops of all work on calls: deliveries write nothing about unknown calls, and no row is decided. */
 export const halts: readonly Halts[] = [restore.halts];
 
 /** The same for a dispatcher. */
 export const dispatchHalts: readonly Halts[] = [restore.haltsDispatch];
 
-/** Rules by which the documents of a fresh call's number decide, though it is only to get a row. They are read then. */
+/**
+ * Rules that decide by the documents of a fresh call's number, though the call is only to get a row. The documents
+ * are read then.
+ */
 export const numberNeeds: readonly ((
   call: Pick<ResolvedCall, "call">,
   documents: Facts["documents"],
@@ -183,7 +186,7 @@ export const takes: readonly Take<TakeContext>[] = [
   liveCalls.take,
 ];
 
-/** Looks before a call's checks at what it takes later, as its checks would be asked in vain. */
+/** Looks, before a call's checks, at what the call takes later, because its checks would otherwise be asked in vain. */
 export const peeks: readonly Peek<Parameters<typeof cap.peek>[1]>[] = [cap.peek];
 
 type Ordered = Pick<Facts, "at" | "documents">;
@@ -242,7 +245,7 @@ export const polledFor: readonly string[] = [liveCalls.held.reason];
 /** Limits of an account with how far they are used, for operators. */
 export const uses: readonly UsedOf[] = [liveCalls.used, callsPerDay.used];
 
-/** Waits during which the dispatcher takes up none of a backlog's calls. */
+/** Waits during which the dispatcher dispatches no calls of a backlog. */
 export const stops: readonly Stops[] = [pause.stops, callerIds.stops];
 
 /** Rests of a backlog during which the dispatcher need not look at it. */

@@ -120,8 +120,8 @@ export interface Lines {
 export const held = { kind: "hold", reason: "live_calls" } as const;
 
 /**
- * Takes a line of the account. It is always given back: an entry that stays would count for hours, and one that is not
- * there is not missed.
+ * Takes a line of the account. It is always given back: a remaining entry would count for hours, and removing a
+ * missing entry does no harm.
  */
 export function take(claim: ClaimedCall, { lines }: { lines: Lines }): Taking {
   let isFull = false;

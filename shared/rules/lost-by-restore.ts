@@ -8,8 +8,8 @@ import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /**
- * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a function that stood
- * still may have written the row after the sweeps went through the rows.
+ * True if a call may have been dialed in the time that a restore lost. Its row may be lost, or a frozen function may
+ * have written the row after the sweeps went through the rows.
  */
 function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
   const restore = documents.get("restore", restoreKey.key)?.value;

@@ -105,7 +105,7 @@ export function simulate(
 
 const unpaced: Pace = { intervalUs: 0, burst: 1 };
 
-/** Takes a permit of the account's pace. An unused permit is not given back: its moment passes. */
+/** Takes a permit of the account's pace. An unused permit is not given back, because its time passes. */
 export function take(
   _claim: unknown,
   { permit }: { permit: Promise<{ permitAt: number } | undefined> },

@@ -9,8 +9,8 @@ export function keys(): DocumentKey[] {
 }
 
 /**
- * The ledger was restored: nothing is dialed until that is dealt with. A call may have been dialed in the time that was
- * lost, so not even its end is decided.
+ * The ledger was restored: nothing is dialed until the restore is done. A call may have been dialed in the lost time,
+ * so not even its end is decided.
  */
 export function admit(
   { call }: ResolvedCall,

@@ -15,7 +15,7 @@ export type { Texts };
 export type Verdict =
   /** The call ends in this state. */
   | ({ kind: "end" } & Exclude<Decided, { state: "WAITING" }>)
-  /** The call has a time of its own before which it cannot go, and gives up its place until then. */
+  /** The call has a time of its own before which it cannot go, and loses its place until then. */
   | { kind: "later"; reason: string; at: number }
   /** The call keeps its place. `firstDueAt`: due time of the first row of a fresh call; absent: the time that was judged. */
   | { kind: "hold"; reason: string; firstDueAt?: number };
@@ -108,7 +108,7 @@ export interface Used {
 /** A rule's question how far its limit of an account is used. Undefined: the plan has none. */
 export type UsedOf = (account: ResolvedAccount, facts: ReadFacts) => Used | undefined;
 
-/** A backlog as a look of the dispatcher sees it. */
+/** A backlog as a tick of the dispatcher sees it. */
 export interface BacklogNow {
   of: ResolvedCall["of"];
   account: ResolvedAccount;
@@ -123,7 +123,7 @@ export interface BacklogNow {
 /** A rule's question about a backlog: how many further calls of it may go. Undefined: the rule leaves any number. */
 export type BacklogRoomOf = (backlog: BacklogNow, facts: { now: number }) => number | undefined;
 
-/** Returns the time before which none of a backlog's calls can go, as far as a look can see; 0: they may go. */
+/** Returns the time before which none of a backlog's calls can go, as far as a tick can see; 0: they may go. */
 export type RestsUntil = (
   backlog: Pick<BacklogNow, "account" | "breaker" | "accountBreaker">,
   facts: ReadFacts,
@@ -148,14 +148,17 @@ export interface Holder {
   reason: string;
   /** The pause's `agent X` or `account X`, the key of the breaker, the account of the pool; empty after a restore. */
   name: string;
-  /** Time at which it ends by itself, in milliseconds since the epoch. Null: somebody must act, or a provider recover. */
+  /**
+   * Time at which it ends by itself, in milliseconds since the epoch. Null: somebody must act, or a provider must
+   * recover.
+   */
   until: number | null;
 }
 
 /** True if a rule stops all work on calls, whatever their routes. */
 export type Halts = (documents: ControlDocuments) => boolean;
 
-/** True if a rule keeps all calls along a route waiting, so that the dispatcher takes up none. */
+/** True if a rule blocks all calls along a route, so that the dispatcher dispatches none. */
 export type Stops = (target: ResolvedRoute, facts: ReadFacts) => boolean;
 
 /** Returns what holds the calls along a route, even if it has ended by now. */
@@ -228,14 +231,14 @@ export interface Taking {
   settled: Promise<unknown>;
   /** Returns why it could not be taken; undefined: it is. Asked once all takes have settled. */
   verdict(): Verdict | undefined;
-  /** Gives back what may have been taken, as the call surely was not placed. Never throws. */
+  /** Gives back what may have been taken, because the call certainly was not placed. Never throws. */
   give(): Promise<void>;
 }
 
 /** Begins to take something, in the same tick as the others. */
 export type Take<Context> = (claim: ClaimedCall, context: Context) => Taking;
 
-/** Looks at what a call takes later, without taking it. Undefined: the call may go on. */
+/** Checks what a call takes later, without taking it. Undefined: the call may continue. */
 export type Peek<Context> = (
   call: ResolvedCall & { target: ResolvedRoute },
   context: Context,

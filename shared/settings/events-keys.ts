@@ -8,8 +8,8 @@ export function isEventsKey(name: string): boolean {
 }
 
 /**
- * Returns the names of the secrets that hold keys of events, the current one first. The order is in the names, so that a key
- * is brought in beside another one, and ended, on a platform that shows no secret again.
+ * Returns the names of the secrets that hold keys of events, the current one first. The order is in the names, so
+ * that a key can be added beside another one, and retired, on a platform that shows no secret again.
  */
 export function listEventsKeys(names: readonly string[]): string[] {
   return names.filter(isEventsKey).toSorted((one, other) => numberIn(other) - numberIn(one));

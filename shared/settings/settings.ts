@@ -119,7 +119,7 @@ export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Lo
     ? { value: [] }
     : tokensIn("API_TOKENS", { json: API_TOKENS }, log);
   const listed = "value" in tokens ? tokens.value : [];
-  // One that is there and cannot be read may have an entry that shuts a made token out.
+  // An unreadable list may have an entry that locks a made token out.
   const isUnreadable = "problem" in tokens && Boolean(API_TOKENS);
   return {
     listedTokens: isUnreadable ? undefined : new Set(listed.map(({ id }) => id)),

@@ -74,9 +74,10 @@ function readCountry([name = "", ...words]: readonly string[]): CallingCode["cou
 }
 
 /**
- * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits) and a length of its country, and
- * parses to itself. `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone. Numbers not in
- * use pass, as test numbers, fictional ranges and numbers newer than the table do. So do former forms of numbers.
+ * True if `text` is an E.164 number: it has the shape (ITU-T E.164: at most 15 digits) and a length of its country,
+ * and parses to itself. `+5305555555` has the shape but parses to the Cuban `+535555555`, somebody else's phone.
+ * Unused numbers pass, such as test numbers, fictional ranges and numbers newer than the table. So do former forms of
+ * numbers.
  */
 export function isE164(text: string): boolean {
   if (!/^\+[1-9]\d{6,14}$/.test(text)) return false;
@@ -96,7 +97,7 @@ export function mayAlsoBe(phoneNumber: string): string[] {
   return both.filter((form) => form !== phoneNumber);
 }
 
-/** Kinds of numbers that cost far more than a call to a person, and reach none. */
+/** Kinds of numbers that cost far more than a call to a person, and reach nobody. */
 export const costlyServices = ["premium", "satellite", "international"] as const;
 export type CostlyService = (typeof costlyServices)[number];
 

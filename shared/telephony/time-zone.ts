@@ -69,8 +69,8 @@ const mountain =
   "stands for -07:00 all year: use America/Denver for Mountain Time, America/Phoenix for Arizona, or -07:00";
 const greenwich = "has no summer time: use Europe/London for British time, or UTC";
 /**
- * Names of IANA by which people mean the time of a country that has summer time, in lower case. Other abbreviations are unknown
- * or, as CET and EST5EDT, have it.
+ * IANA names that people use for the time of a country with summer time, in lower case. Other abbreviations are
+ * unknown or have summer time, such as CET and EST5EDT.
  */
 const ambiguous: Readonly<Record<string, string>> = {
   est: eastern,

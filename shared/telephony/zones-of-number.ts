@@ -46,8 +46,9 @@ export function readPrefixes(
 const zeroLetter = "a".charCodeAt(0);
 
 /**
- * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone` whose
- * time no zone of the number's country keeps is of another country: it may be a mistake, so it counts beside the number's own.
+ * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone`
+ * is foreign if no zone of the number's country has its time. It may be a mistake, so the number's own zones count
+ * too.
  *
  * @returns the same array for the same zones
  */

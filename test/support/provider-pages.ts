@@ -41,17 +41,7 @@ function pageOf(name: string): string {
       "Answers",
       [...answerLines(answers), ...notes.answers, ...evidence(answers, setupOf(typeOf(name)).open)],
     ],
-    [
-      "Results",
-      [
-        ...resultLines(name),
-        ...words.map(
-          ({ word, means, by, otherwise }) =>
-            `${word} may mean: ${means}. Told apart by ${by}; otherwise ${otherwise}.`,
-        ),
-        ...notes.records,
-      ],
-    ],
+    ["Results", [...resultLines(name), ...words.map(doubtfulLine), ...notes.records]],
   ];
   return [
     `# ${name}`,
@@ -64,6 +54,16 @@ function pageOf(name: string): string {
   ]
     .join("\n\n")
     .replace(/\n+$/, "\n");
+}
+
+/** Says what a word may mean, and the result it becomes. */
+function doubtfulLine({ word, means, by, otherwise }: (typeof ambiguousWords)[number]): string {
+  const [, what] = /^nothing(.*)/.exec(by) ?? [];
+  const told =
+    what === undefined
+      ? `Decided by ${by}; without it, the result is ${otherwise}.`
+      : `Nothing tells them apart${what}; the result is ${otherwise}.`;
+  return `${word} may mean: ${means}. ${told}`;
 }
 
 function setupSection(name: string): string {

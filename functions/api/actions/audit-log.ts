@@ -49,7 +49,7 @@ const auditSchema = z.strictObject({
 });
 type Audit = z.infer<typeof auditSchema>;
 
-/** Entries of one page, and maximum entries that one answer looks at for those that were asked for. */
+/** Maximum entries of one page, and maximum entries that one answer examines to find the requested ones. */
 const pageEntries = 200;
 const looksMax = 2_000;
 const filters = {
@@ -157,8 +157,8 @@ export async function recordNumbers(
 }
 
 /**
- * Writes an action into the audit log. Call it before the action: an action that is not in the log must not be
- * carried out.
+ * Writes an action to the audit log. Call it before the action: an action that is not in the log must not be
+ * executed.
  */
 export async function recordAction(
   c: Context<ApiEnv>,
@@ -199,7 +199,10 @@ export async function recordAction(
   });
 }
 
-/** Counts a client's action with those of the hour that were the same: a client may repeat one as often as it likes. */
+/**
+ * Counts a client's action together with equal ones of the same hour, because a client may repeat an action without
+ * limit.
+ */
 async function recordForClient(value: Entry, deps: RouteDeps): Promise<void> {
   const { at, by, action, target, exposes } = value;
   const same = hash("sha256", JSON.stringify([by, action, target, exposes])).slice(0, 20);
@@ -215,7 +218,7 @@ async function recordForClient(value: Entry, deps: RouteDeps): Promise<void> {
     await changeDocument({ name, change }, deps);
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
-    // Others have counted the same at once: it is in the log, if only once.
+    // Another process has counted the same action at this moment, so the log has it.
     const read = await deps.documents.read([name]);
     if (read.get(name.kind, name.key) === undefined) {
       throw new UnreachableError("the audit log did not store the entry");

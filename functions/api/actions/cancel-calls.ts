@@ -31,7 +31,7 @@ export type { GivenOrder };
 export const pageRows = 50;
 export const answerPages = 20;
 
-/** Answer of a cancellation: each cancels a part of the calls and has the cursor for the next part. */
+/** Answer of a cancellation. Each answer cancels some of the calls and has the cursor of the next part. */
 export const cancelledSchema = z.strictObject({
   cancelled: z.int().check(z.describe("Calls that this answer has cancelled")),
   ordered: z
@@ -50,7 +50,7 @@ interface Indexes {
   indexes?: readonly number[] | undefined;
 }
 
-/** The client of an order, and the calls of a request that it names. */
+/** The client that gave an order, and the calls of a request that the order names. */
 export interface OrderScope extends Indexes {
   /** The client whose calls the order ends. Null: every client's, by an operator. */
   client: string | null;

@@ -13,7 +13,7 @@ import { answerProblem } from "../http/problem.ts";
 import { writerOf } from "./writer.ts";
 import { recordAction } from "./audit-log.ts";
 
-/** Maximum writes of an action, where others change the row meanwhile but not its state, as a delivered event does. */
+/** Maximum writes of an action while other writes, such as delivered events, change the row but not its state. */
 const writesMax = 3;
 
 /**
@@ -34,8 +34,8 @@ export async function changeCall(
     if (next === undefined) return current;
     if (writes === 0) await recordAction(c, { action: name, target: row.id }, deps);
     if (writes === 0 && action.to === "CANCELLED") {
-      // The order ends the call again if a restore brings its row back. It comes before the row is written: a request that is
-      // repeated finds the call cancelled, and changes nothing.
+      // The order cancels the call again if a restore brings its row back. The order is written before the row, so a
+      // repeated request finds the call cancelled and changes nothing.
       const order = { at: write.at, by, client: null, retentionMs };
       const journal = gatherAbove(writerOf(c), deps);
       await appendEntry(cancelledCallEntry(row.id, order), { ...deps, journal });
@@ -73,13 +73,16 @@ export async function countActions(rows: readonly CallRow[], deps: RouteDeps): P
   });
 }
 
-/** Returns 409: the call is not as it was shown to who decides about it. */
+/** Returns 409: the call has changed since it was shown to the person who decides. */
 export function answerChanged(c: Context): Response {
   const detail = "The call has changed since it was shown. Look at it again.";
   return answerProblem(c, 409, { detail });
 }
 
-/** Returns 409: the call's state does not allow this action, its number is erased, or others keep changing its row. */
+/**
+ * Returns 409: the call's state does not allow this action, its number is erased, or other writers keep changing its
+ * row.
+ */
 export function answerConflict(
   c: Context,
   { state, request }: CallRow,

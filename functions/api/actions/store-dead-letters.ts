@@ -14,9 +14,9 @@ interface DeadMessage extends Pick<Delivered, "id" | "open"> {
 }
 
 /**
- * Stores the messages of a dead-letter queue whole, for 30 days; a sweep of the dialer handles them. The API does this, as a
- * dialer that dies would lose them: Cloudflare deletes what fails a hundred times and has no further queue, SQS what is
- * fourteen days old. Never throws.
+ * Stores the messages of a dead-letter queue whole, for 30 days. A sweep of the dialer handles them. The API stores
+ * them, because a dead dialer would lose them: Cloudflare deletes a message that failed a hundred times and has no
+ * further queue, SQS one that is fourteen days old. Never throws.
  *
  * @param queueName name or ARN of the queue
  */
@@ -29,7 +29,7 @@ export async function storeDeadLetters(
   const answers: AckOrRetry[] = [];
   for (const { id, open, envelope } of messages) {
     try {
-      // A body that cannot be fetched is stored as it came, as its object may only be late.
+      // If its body cannot be fetched, the letter is stored as it came: the object may only be late.
       const body = await withTimeLimit(open(), storeSecondsMax).catch(() => envelope);
       await withTimeLimit(deadLetters.store(toLetterName(queue, id), body), storeSecondsMax);
       answers.push("ack");

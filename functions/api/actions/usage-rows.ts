@@ -127,7 +127,7 @@ export function nameForClient({ hour, agentId, labels }: Usage, by: UsageBy): Ro
   return { campaign: labels.campaign ?? null };
 }
 
-/** Names a row of all clients' usage. Tests, which nobody is paid for, stand apart. */
+/** Names a row of all clients' usage. Tests, for which nobody pays, have rows of their own. */
 export function nameForOperator(one: Usage, by: UsageBy): RowNames {
   const client = clientNamed(one.client);
   const own = by === "client" ? {} : nameForClient(one, by);

@@ -15,8 +15,8 @@ export const writeBudgets = {
 } as const;
 
 /**
- * Counts a write of a request's client or operator. Call it before the write, and never for one that stops calls or takes rights away:
- * those are taken whatever was written before.
+ * Counts a write of a request's client or operator. Call it before the write. Do not call it for a write that stops
+ * calls or removes rights, because such writes have no maximum.
  *
  * @returns the answer 422 above the hour's maximum
  * @throws UnreachableError if the ledger cannot count it, which is answered 503

@@ -85,7 +85,8 @@ type CallerAt = Pick<Caller, "client" | "mode" | "agents"> & {
 
 /**
  * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's
- * agents. A call to a split may get any of its arms, so that what one of them refuses is refused; the right to the split is enough.
+ * agents. Any arm of a split may get the call, so the refusal of one arm refuses it. The right to the split is
+ * enough.
  */
 export function findPlanErrors(
   request: CallRequest,

@@ -15,7 +15,7 @@ const timeSchema = z.whenUsed(() =>
 
 /**
  * Reads the headers of a request that concern its calls. Platforms join two headers of one name by a comma, so a
- * repeated header is malformed; of a label, which may have a comma, that cannot be told.
+ * repeated header is malformed. A label may contain a comma, so a repeated label is not detected.
  */
 export function readCallHeaders(c: Context): CallHeaders | { errors: ProblemError[] } {
   const later = c.req.header(notBeforeHeader)?.toUpperCase();

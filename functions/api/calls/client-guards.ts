@@ -23,12 +23,11 @@ import {
 type GuardDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId" | "log" | "settings">;
 
 /**
- * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards or a client with a quota. The calls count
- * towards their client's day before their key is bound. Above a limit the plan refuses them, so that no key is bound,
- * and a repeat of an accepted request passes all the same, uncounted.
- *
- * A request that is refused gives its calls back. One whose answer may be repeated under its key, as a 503, does not: its
- * mark in the day's counts says that its calls are counted, whether or not the key was bound.
+ * Returns the request that owns this request's calls, as `findOrigin` does, for a plan with guards or a client with a
+ * quota. The calls are counted towards their client's day before their key is bound. Above a limit the plan refuses
+ * them and binds no key, so a repeat of an accepted request still passes, uncounted. A refused request subtracts its
+ * calls. A request whose answer may be repeated under its key, such as a 503, does not: its mark in the day's counts
+ * shows that its calls are counted, whether or not the key was bound.
  */
 export async function findGuardedOrigin(
   c: Context<ApiEnv>,
@@ -41,7 +40,7 @@ export async function findGuardedOrigin(
   const keyed = readKeyOf(c, request);
   let entered: Entered;
   try {
-    // A repeat of an accepted request, or a request under a used key: nothing of it is counted.
+    // A repeat of an accepted request, or a request under a used key, counts nothing.
     if (keyed !== undefined && (await isBound(keyed, deps)))
       return await findOrigin(c, request, deps);
     entered = await enter(request, { guard, keyed }, deps);
@@ -56,7 +55,7 @@ export async function findGuardedOrigin(
   const giveBack = () => leave(request, keyed, deps);
   const origin = await findOrigin(c, request, deps);
   if (origin instanceof Response) {
-    // A malformed key, or one that another request has bound meanwhile. Repeats of this one are refused, too.
+    // A malformed key, or a key that another request has bound meanwhile. Repeats of this request are refused too.
     if (origin.status === 422) await giveBack();
     return origin;
   }
@@ -123,7 +122,9 @@ async function enter(
   };
 }
 
-/** Leaves the calls of a request that is not accepted. If this fails, the client's day has fewer left. */
+/**
+ * Subtracts the calls of a request that is not accepted. If this fails, the client may place fewer calls on this day.
+ */
 async function leave(
   { client, at, count: calls }: FreshRequest,
   keyed: CountedKey | undefined,

@@ -24,17 +24,18 @@ interface Standing {
 type CountDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId">;
 
 /**
- * Returns how many calls of a client wait, with those of this request. As long as the last count of today and all calls
- * since fit into the limit, their sum is the answer, though some of these calls may have been dialed. Otherwise the
- * waiting rows are counted anew, at most once in ten seconds unless calls were given back since. Calls on the queue that
- * have no row yet do not count.
+ * Returns how many calls of a client wait, including those of this request. While the last count of today and all
+ * calls since then fit into the limit, their sum is the answer, though some of these calls may have been dialed.
+ * Otherwise the waiting rows are counted again, at most once in ten seconds unless calls were subtracted since. Calls
+ * on the queue without a row do not count.
  */
 export async function countWaiting(standing: Standing, deps: CountDeps): Promise<number> {
   const { client, at, calls, total, limit } = standing;
   const name = { kind: "client-waiting", key: client } as const;
   const read = (await deps.documents.read([name])).get(name.kind, name.key);
   const last = read?.value;
-  // The calls since a count of an earlier day are not known, nor those since a count beside calls that were given back.
+  // The number of calls is unknown since a count of an earlier day, and since a count during which calls were
+  // subtracted.
   if (last !== undefined && dayOf(last.at) === dayOf(at) && last.calls <= total - calls) {
     const most = last.waiting + Math.max(calls, total - last.calls);
     if (most <= limit || at - last.at < countedEveryMs) return most;
@@ -47,7 +48,7 @@ export async function countWaiting(standing: Standing, deps: CountDeps): Promise
     value,
     expiresAt: at + 2 * dayMs,
   };
-  await deps.documents.write([{ next, seen: read?.version ?? null }]); // another count of now is as good
+  await deps.documents.write([{ next, seen: read?.version ?? null }]); // another count of this moment is as good
   return waiting + calls;
 }
 

@@ -28,7 +28,7 @@ interface Accepting {
   count: number;
 }
 
-/** Caller that places calls, and a record of it that is written before they are on the queue. */
+/** The caller that places calls, and a function that records the caller before the calls are on the queue. */
 export interface Sender {
   caller: Caller;
   /** A request whose calls it cannot record is not accepted. */
@@ -46,7 +46,7 @@ export async function createCalls(
 ): Promise<Response> {
   identify(c, deps);
 
-  // The token: 401. Only one that operators made takes a read, at most once a minute.
+  // 401 for the token. Only a token that operators made takes a read, at most once a minute.
   const found = readCaller(c, (token) => deps.callerOf(token, deps.clock.now()), "call");
   const caller = found instanceof Promise ? await found : found;
   if (caller instanceof Response) return caller;
@@ -83,7 +83,7 @@ export async function acceptCalls(
   const { settings } = deps;
   if (settings === undefined) return unconfigured(c);
 
-  // The plan and the Idempotency-Key: 422, 503. A repeat of an accepted request passes whatever the plan says.
+  // 422 or 503 for the plan and the Idempotency-Key. A repeat of an accepted request passes whatever the plan says.
   const isBatch = Array.isArray(data);
   const count = isBatch ? data.length : 1;
   c.set("requestId", withCalls(c.get("requestId"), count));
@@ -110,8 +110,8 @@ export async function acceptCalls(
     return answerUnreachable(c, failure, deps);
   }
 
-  // The queue: 503. A replay after the calls' lifetime renews it: calls with rows have ended, calls without may still
-  // be dialed.
+  // 503 for the queue. A replay after the calls' lifetime renews it: calls with rows have ended, calls without rows
+  // may still be dialed.
   const acceptedAt = startedAt >= expiryOf(origin, plan) ? startedAt : origin.acceptedAt;
   const owner = { requestId: origin.requestId, client, mode, acceptedAt, ...headers };
   const message = createRequestMessage(owner, { text: read.text, isBatch });

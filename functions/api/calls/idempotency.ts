@@ -52,12 +52,10 @@ export interface FreshRequest {
 }
 
 /**
- * Returns the request that owns this request's calls, or the answer that ends it. With an `Idempotency-Key`,
- * the owner is the first request under the key: the calls have its ids and acceptance time, and are cancelled
- * with it.
- *
- * A request that the plan refuses binds no key. A repeat of an accepted request passes even if the plan has
- * changed since: its calls are on the queue, and the dialer decides about them.
+ * Returns the request that owns this request's calls, or the answer that ends this request. With an
+ * `Idempotency-Key`, the owner is the first request under the key: the calls have its ids and acceptance time, and
+ * are cancelled with it. A request that the plan refuses binds no key. A repeat of an accepted request passes even if
+ * the plan has changed since: its calls are on the queue, and the dialer decides about them.
  */
 export async function findOrigin(
   c: Context<ApiEnv>,

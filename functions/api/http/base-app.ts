@@ -66,8 +66,8 @@ export function identifyRequests(
 }
 
 /**
- * Answers 404 to a path in percent-encoding, which no path of the service needs: a rule in front that knows `/operator` would not
- * know `/%6fperator`, to which Hono routes likewise.
+ * Answers 404 to a percent-encoded path. No path of the service needs encoding. A firewall rule for `/operator` would
+ * miss `/%6fperator`, which Hono would route to the same handler.
  */
 export function refuseEncodedPaths(deps: Pick<UncheckedApiDeps, "clock" | "randomId">) {
   return createMiddleware<ApiEnv>(async (c, next) => {
@@ -78,8 +78,8 @@ export function refuseEncodedPaths(deps: Pick<UncheckedApiDeps, "clock" | "rando
 }
 
 /**
- * Adds a part that answers all requests below a path. The first request creates it; after a failure, the next one
- * does.
+ * Adds a part that answers all requests below a path. The first request creates the part; after a failure the next
+ * request tries again.
  */
 export function addPart(
   app: Hono<ApiEnv>,
@@ -111,7 +111,8 @@ export function authenticate(callerOf: (token: string) => FoundCaller) {
 }
 
 /**
- * Returns the caller of a request, or the answer 401: at once, unless the ledger is asked for the token.
+ * Returns the caller of a request, or the answer 401. The result is immediate unless the ledger must be asked for the
+ * token.
  *
  * @param right a token without it is answered 401 like a wrong one. Absent: none is required
  */

@@ -2,7 +2,7 @@ import { withTimeLimit } from "#shared/lib/retry.ts";
 
 /** Time limit for a read that another request has begun. On Workers it never ends if that request's client hangs up. */
 const sharedSecondsMax = 5;
-/** Time for which a failure is kept: a flood of requests makes one read a second meanwhile. */
+/** Time for which a failure is cached, so that a flood of requests makes one read a second. */
 const failureCachedMs = 1_000;
 
 interface CachedRead<Value> {
@@ -15,8 +15,8 @@ interface CachedRead<Value> {
 }
 
 /**
- * Shares reads between the requests of this process: concurrent requests wait for one read, and later ones take its result for
- * `cachedMs` since it began.
+ * Shares reads between the requests of this process: concurrent requests wait for one read, and later requests take
+ * its result for `cachedMs` from its start.
  *
  * @param options.cachedMax results kept at once. The oldest is dropped for a further one
  */
@@ -49,7 +49,7 @@ export function createCachedReads<Value>(
   async function find(key: string): Promise<Value> {
     const one = fresh(key);
     if (one === undefined) return readNow(key);
-    // The first one whose wait was without success reads again, and the others wait for that.
+    // The first request whose wait failed reads again, and the others wait for that read.
     return withTimeLimit(one.result, sharedSecondsMax).catch((error: unknown) => {
       if (one.hasFailed) throw error;
       return cached.get(key) === one ? readNow(key) : find(key);
@@ -58,7 +58,7 @@ export function createCachedReads<Value>(
 
   return {
     find,
-    /** Returns a result that is still kept. */
+    /** Returns a result that is still cached. */
     known: (key: string): { value: Value } | undefined => fresh(key)?.found,
   };
 }

@@ -30,8 +30,8 @@ export type ServedFile =
   | "operator-openapi.json";
 
 /**
- * Loads the parts of the API that few requests need. A process evaluates them at the first of those, so that its start
- * does not.
+ * Loads the parts of the API that few requests need. A process evaluates a part at its first such request, not at its
+ * start.
  */
 export interface Parts {
   /** Creates the operator's console and API, below `/operator`. */

@@ -3,8 +3,8 @@ export interface JsonStructure {
   /** Maximum members of an array or object at each depth, the outermost first, with their name. None may lie deeper. */
   levels: readonly (readonly [most: number, of: string])[];
   /**
-   * Bytes that a right body has for each of its brackets at least. Its values have names, but for those of the outermost array.
-   * Absent: not known.
+   * Minimum bytes of a right body per bracket. Its values have names, except those of the outermost array. Absent:
+   * unknown.
    */
   bytesPerBracketMin?: number;
 }
@@ -20,17 +20,20 @@ const backslash = 0x5c;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Bytes of a body for each opening bracket, and for each comma between values without keys, from which on it takes no more than a usual one. */
+/**
+ * Minimum bytes of a body per opening bracket, and per comma between values without keys, with which the body takes
+ * no more memory than a usual one.
+ */
 const bytesPerBracket = 19;
 const bytesPerComma = 20;
-/** A look in each window, of which a thirty-second part is read, at a place that nobody can foresee. */
+/** Samples one part in each window, a thirty-second of the body, at a place that nobody can predict. */
 const windowBytes = 2048;
-const lookBytes = 64;
-const looksPerWindow = windowBytes / lookBytes;
+const sampleBytes = 64;
+const samplesPerWindow = windowBytes / sampleBytes;
 
-/** Counts of a look, in one number: opening brackets, commas, colons, and bytes that stand in strings alone. */
+/** Counts of a sample, in one number: opening brackets, commas, colons, and bytes that occur only in strings. */
 const counts = { bracket: 1, comma: 1 << 7, colon: 1 << 14, inString: 1 << 21 };
-/** Numbers that each byte adds to the counts. That of a quote is negative, and adds nothing. */
+/** Numbers that each byte adds to the counts. The number of a quote is negative, and is not added. */
 const quoteWeight = 1 << 31;
 const weightOf = new Int32Array(256).fill(counts.inString);
 for (const byte of Buffer.from(" \t\r\n0123456789+-.E]}aeflnrstu")) weightOf[byte] = 0;
@@ -41,8 +44,8 @@ weightOf[colon] = counts.colon;
 weightOf[quote] = quoteWeight;
 
 /**
- * Judges a large JSON body before it is parsed: 4 MiB of brackets would take 200 MB as values. A body of few brackets, whose values have
- * keys, takes no more than a usual one, and is left to the schema.
+ * Judges a large JSON body before it is parsed: 4 MiB of brackets would take 200 MB as values. A body with few
+ * brackets and with keys takes no more than a usual body, and goes to the schema.
  *
  * @param random a number from 0 to 1, without 1
  * @returns the detail of the problem, or undefined
@@ -57,33 +60,34 @@ export function findExcess(
 }
 
 /**
- * True if a body has many brackets outside of strings, or many commas without as many colons, as a thirty-second part of it says: of bodies of
- * 4 MiB with twice what is let pass, not one in a million passes, wherever the brackets stand.
+ * True if a sample of a thirty-second of a body has many brackets outside strings, or many commas without as many
+ * colons. A body of 4 MiB with twice the permitted density passes with a probability below one in a million, wherever
+ * its brackets are.
  */
 export function isDense(body: Uint8Array, random: () => number): boolean {
   const bytes = toBuffer(body);
   const windows = Math.floor(bytes.length / windowBytes);
   let [brackets, commas] = [0, 0];
   for (let window = 0; window < windows; window++) {
-    const start = window * windowBytes + Math.floor(random() * looksPerWindow) * lookBytes;
-    const seen = lookAt(bytes, start);
+    const start = window * windowBytes + Math.floor(random() * samplesPerWindow) * sampleBytes;
+    const seen = sampleAt(bytes, start);
     brackets += Math.floor(seen / bracketWeight);
     commas += seen % bracketWeight;
   }
-  const read = windows * lookBytes;
+  const read = windows * sampleBytes;
   return brackets * bytesPerBracket > read || commas * bytesPerComma > read;
 }
 
 /**
- * Counts opening brackets, times `bracketWeight`, and commas beyond colons in a look. Quotes part it into what is in strings and
- * what is not. A byte that only strings may have decides which is which: elsewhere the parser stops at it. Where neither such a byte nor
- * what stands before the look decides, both count.
+ * Counts opening brackets, times `bracketWeight`, and commas beyond colons in a sample. Quotes divide the sample into
+ * strings and the rest. A byte that only strings may contain shows which parts are strings, because the parser stops
+ * at such a byte elsewhere. If neither such a byte nor the text before the sample decides, both parts count.
  */
-function lookAt(body: Buffer, start: number): number {
+function sampleAt(body: Buffer, start: number): number {
   const escapes = backslashesBefore(body, start);
-  // Counts of the whole look, and of what stands behind its first, third … quote, without a branch for each byte.
+  // Counts of the whole sample, and of the parts after its first, third … quote, without a branch for each byte.
   let [all, odd, isOdd] = [0, 0, 0];
-  for (let at = start + (escapes % 2); at < start + lookBytes; at++) {
+  for (let at = start + (escapes % 2); at < start + sampleBytes; at++) {
     const byte = body[at] ?? 0;
     const weight = weightOf[byte] ?? 0;
     isOdd ^= weight >> 31;
@@ -92,14 +96,14 @@ function lookAt(body: Buffer, start: number): number {
     if (byte === backslash) at++;
   }
   const even = all - odd;
-  if (escapes === lookBytes) return countOutside(even) + countOutside(odd);
+  if (escapes === sampleBytes) return countOutside(even) + countOutside(odd);
   const [isEvenString, isOddString] = [even >= counts.inString, odd >= counts.inString];
   const isString = isEvenString === isOddString ? beginsInString(body, start) : isEvenString;
   if (isString === undefined) return countOutside(even) + countOutside(odd);
   return countOutside(isString ? odd : even);
 }
 
-const bracketWeight = 2 * lookBytes;
+const bracketWeight = 2 * sampleBytes;
 
 function countOutside(counted: number): number {
   const countOf = (unit: number) => Math.floor(counted / unit) % bracketWeight;
@@ -107,37 +111,43 @@ function countOutside(counted: number): number {
   return countOf(counts.bracket) * bracketWeight + commas;
 }
 
-/** Bytes before a look in which its last quote is searched, and before this quote in which it is found out what that quote is. */
+/**
+ * Bytes before a sample in which its last quote is searched, and bytes before this quote that show what the quote is.
+ */
 const quoteBytes = 2048;
 const keyBytes = 64;
 
-/** True if a byte is in a string, in JSON that the parser reads up to there; undefined if what stands before it does not tell. */
+/**
+ * True if a byte is in a string, in JSON that the parser reads up to this byte; undefined if the bytes before it do
+ * not show that.
+ */
 function beginsInString(body: Buffer, start: number): boolean | undefined {
   const first = Math.max(0, start - quoteBytes);
   const last = first + body.subarray(first, start).lastIndexOf(quote);
-  let isOdd = false; // quotes from here to the look
+  let isOdd = false; // quotes from here to the sample
   for (let at = last; at >= Math.max(first, last - keyBytes); at--) {
     const weight = weightOf[body[at] ?? 0] ?? 0;
     if (weight >= counts.inString) return !isOdd;
     if (weight !== quoteWeight) continue;
     const escapes = backslashesBefore(body, at);
     // Strings alone have backslashes. Behind an even number of them, a quote ends one.
-    if (escapes > 0) return escapes === lookBytes ? undefined : (escapes % 2 === 1) !== isOdd;
+    if (escapes > 0) return escapes === sampleBytes ? undefined : (escapes % 2 === 1) !== isOdd;
     isOdd = !isOdd;
   }
   return undefined;
 }
 
-/** Returns the number of backslashes right before a byte, at most the bytes of a look. */
+/** Returns the number of backslashes right before a byte, at most the bytes of a sample. */
 function backslashesBefore(body: Buffer, at: number): number {
   let count = 0;
-  while (count < lookBytes && body[at - 1 - count] === backslash) count++;
+  while (count < sampleBytes && body[at - 1 - count] === backslash) count++;
   return count;
 }
 
 /**
- * Judges the structure of a JSON body. Reads brackets and commas alone, and skips strings. Malformed JSON is left to the
- * parser. A body that is denser than any right one is refused where that shows: its values may take ten times its size.
+ * Judges the structure of a JSON body. It reads only brackets and commas, and skips strings. Malformed JSON is left
+ * to the parser. A body that is denser than any right one is refused as soon as that shows: its values may take ten
+ * times its size.
  *
  * @returns the detail of the problem, or undefined
  */
@@ -194,13 +204,13 @@ export function judgeStructure(
 
 const noMaximum = 2 ** 31 - 1;
 const tooDense = "must have fewer brackets and commas for its size";
-/** Bytes of a body that may be as dense as they like, and values without names that are as good as none. */
+/** Bytes of a body that may have any density, and the number of values without names that is negligible. */
 const denseBytes = 4 * 1024;
 const unnamedSlack = 1000;
 
-/** Bytes that are looked at one by one before the rest of a string is searched, which costs a call. */
+/** Bytes that are read one by one before the rest of a string is searched by a call. */
 const shortBytes = 48;
-/** Likewise, behind a quote that is escaped. */
+/** The same after an escaped quote. */
 const longBytes = 512;
 
 /** Returns the index of the closing quote of a string that is read up to a byte of it, or the length of the bytes. */

@@ -8,8 +8,8 @@ const answerSecondsMax = 1;
 const retrySeconds = 10;
 
 /**
- * Returns the answer 503 to a request above its token's limit. A limit that cannot be asked lets the request in: it protects
- * other clients, and decides nothing about a call.
+ * Returns the answer 503 to a request above its token's limit. If the limit cannot be asked, the request passes: the
+ * limit protects other clients, and decides nothing about a call.
  */
 export async function refuseAboveLimit(
   c: Context<ApiEnv>,

@@ -22,13 +22,13 @@ import type { ApiDeps, FoundCaller } from "./context.ts";
 import { createCachedReads } from "./cached-reads.ts";
 import { causeForLog, UncheckedTokenError } from "./port-limits.ts";
 
-/** Time for which a token is kept as it was read: an end of it is in force everywhere after as long. */
+/** Time for which a token is cached. A revocation works everywhere after this time. */
 const cachedMs = minuteMs;
-/** Maximum tokens that are kept. */
+/** Maximum cached tokens. */
 const cachedMax = 5_000;
-/** Time for which the object store's last known epoch will do. The dialer relies on it for as long. */
+/** Time for which the object store's last known epoch is trusted, as by the dialer. */
 const epochKnownMsMax = 5 * minuteMs;
-/** Age of the noted time of use from which a use is noted again. */
+/** Age of the noted time of use after which a use is noted again. */
 const recordedMs = hourMs;
 
 /** A token of the ledger and its client. Undefined: there is none. */
@@ -38,10 +38,9 @@ type Found = { token: StoredDocument<"token">; client: StoredClient | undefined 
 export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsByClient">;
 
 /**
- * Creates what resolves tokens that operators made. A token whose MAC is wrong costs no read. Any other is read from the ledger, at most
- * once a minute in each process; in between, it is resolved at once.
- *
- * While the ledger counts as restored, an ended token may look like a valid one, so no token is resolved that is not kept.
+ * Creates the resolver of tokens that operators made. A token with a wrong MAC costs no read. Any other token is read
+ * from the ledger at most once a minute in each process, and otherwise resolved from the cache. While the ledger
+ * counts as restored, a revoked token may look valid, so only cached tokens are resolved.
  */
 export function createMadeTokens(deps: ApiDeps): MadeTokens {
   const { settings, listedTokens, documents, clock } = deps;
@@ -86,7 +85,7 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       if (listedTokens === undefined) {
         return Promise.reject(new UncheckedTokenError("API_TOKENS cannot be read"));
       }
-      // An entry of its id in API_TOKENS stands in its place, such as one that has ended.
+      // An entry of the same id in API_TOKENS replaces the token, for example an expired entry.
       if (listedTokens.has(id)) return undefined;
       const known = tokens.known(id);
       if (known !== undefined) return toCaller(token, known.value, now);
@@ -97,8 +96,8 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
 }
 
 /**
- * Reads the clients whose valid tokens operators made and may place calls, with their agents. A token whose id has an entry in
- * API_TOKENS is left out, as that entry stands in its place.
+ * Reads the clients that may place calls by valid tokens of operators, with their agents. A token is left out if
+ * API_TOKENS has an entry of its id, because the entry replaces it.
  */
 async function readMadeAgents(
   { documents, listedTokens }: Pick<ApiDeps, "documents" | "listedTokens">,
@@ -136,7 +135,10 @@ function ownerOf({ client, isTest }: StoredToken): string {
   return isTest ? testClientOf(client) : client;
 }
 
-/** Creates a reader of the highest epoch that this process has seen. Who has seen none cannot notice a restore. */
+/**
+ * Creates a reader of the highest epoch that this process has seen. A process that has seen none cannot detect a
+ * restore.
+ */
 function createEpochReader({ epochStore, clock }: ApiDeps) {
   let seen = 0;
   let knownAt = -Infinity;
@@ -164,8 +166,8 @@ function createEpochReader({ epochStore, clock }: ApiDeps) {
 }
 
 /**
- * Notes in the ledger that a token is used, at most once an hour, beside the request. Where the write is lost, as the process stops or
- * another one was first, the token's next read has it noted.
+ * Notes in the ledger that a token is used, at most once an hour, in parallel with the request. If the write is lost,
+ * because the process stops or another write came first, the token's next read notes it.
  */
 function recordUse(
   { kind, key, version, value, expiresAt }: StoredDocument<"token">,

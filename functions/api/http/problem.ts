@@ -99,7 +99,7 @@ export function toPointer(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Names a query parameter by its name, as pointers are for documents only. */
+/** Names a query parameter by its name, because pointers are only for documents. */
 function ofParameter(error: ProblemError): ProblemError {
   if (!("pointer" in error)) return error;
   const [, name = ""] = error.pointer.split("/");

@@ -44,7 +44,7 @@ export async function readBody(
 ): Promise<JsonBody | Response> {
   const wrongHeader = wrongHeaderOf(c);
   if (wrongHeader !== undefined && !isOptional) return answerUnprocessable(c, [wrongHeader]);
-  // A client that hangs up is no failure of the service.
+  // A client that hangs up is not a failure of the service.
   const bytes = await readAtMost(c, bytesMax).catch(() => "broken" as const);
   if (bytes === "broken") {
     return answerUnprocessable(c, [{ pointer: "", detail: "must come whole" }]);

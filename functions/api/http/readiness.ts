@@ -7,7 +7,7 @@ import type { ApiEnv, PlatformDeps } from "./context.ts";
 import { causeForLog } from "./port-limits.ts";
 import { refuseOtherMethods } from "./base-app.ts";
 
-/** Time for which the documents are kept in this process: a flood of probes costs one read in as long. */
+/** Time for which the documents are cached in this process, so that a flood of probes costs one read in this time. */
 const cachedMs = 5_000;
 /** Time limit for a read that another probe has begun. On Workers it never ends if that probe's client hangs up. */
 const sharedSecondsMax = 5;
@@ -17,8 +17,8 @@ const alarmEveryMs = 5 * minuteMs;
 type Read = { documents: DocumentsRead } | { error: unknown };
 
 /**
- * Adds `GET /readyz`, without a token: 200 while the dialer works by its documents, and 503 otherwise, with an alarm that
- * says why. The answer itself has no more.
+ * Adds `GET /readyz`, without a token: 200 while the documents show that the dialer works, otherwise 503, with an
+ * alarm that says why. The answer contains nothing else.
  *
  * @param isConfigured false if the settings are wrong: then nothing is accepted either
  */
@@ -60,7 +60,7 @@ function listProblems(read: Read, now: number): string[] {
   }
 }
 
-/** Returns a function that reads the documents, or has read them lately. It never rejects. */
+/** Returns a function that reads the documents or returns cached ones. It never rejects. */
 function cacheRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
   let latest: { at: number; read: Promise<Read> } | undefined;
   const readNow = (): Promise<Read> => {
@@ -74,7 +74,7 @@ function cacheRead({ documents, clock }: PlatformDeps): () => Promise<Read> {
   const read = (): Promise<Read> => {
     const cached = latest;
     if (cached === undefined || clock.now() - cached.at >= cachedMs) return readNow();
-    // The first one whose wait was without success reads again, and the others wait for that.
+    // The first probe whose wait failed reads again, and the others wait for that read.
     return withTimeLimit(cached.read, sharedSecondsMax).catch(() =>
       latest === cached ? readNow() : read(),
     );

@@ -70,8 +70,8 @@ export function serveOperatorDocument(operator: Hono<ApiEnv>, read: Read): void 
 const jsonHeaders = { "content-type": "application/json" };
 
 /**
- * Answers with a file, or with 304 to who has it already. Caches ask each time, so that a deployment shows at once; the answer is
- * then a few bytes.
+ * Answers with a file, or with 304 if the requester has it. Caches ask each time, so that a deployment is visible at
+ * once; the answer then has a few bytes.
  */
 async function answerFile(
   c: Context<ApiEnv>,

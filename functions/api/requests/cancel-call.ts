@@ -9,8 +9,8 @@ import { declareRoute } from "../http/route.ts";
 import { answerUnknown } from "./find-request.ts";
 
 /**
- * Cancels a waiting call by its id: any call of the client's, and a promised call-back, whose request's other calls stay.
- * Another client's call is answered like one that does not exist.
+ * Cancels a waiting call of the client by its id, or a promised call-back without the other calls of its request.
+ * Another client's call is answered like a call that does not exist.
  */
 export const cancelCall = declareRoute({
   operationId: "cancelCall",

@@ -25,9 +25,9 @@ const queuedMsMax = 14 * dayMs;
 const indexMax = 99_999;
 
 /**
- * Cancels the waiting calls of a request, or some of them. A request without rows may be on the queue: the order is
- * kept, and ends its calls when they arrive, if they are the caller's. Another client's request is answered the same
- * way.
+ * Cancels the waiting calls of a request, or some of them. A request without rows may be on the queue, so the order
+ * is stored and cancels its calls when they arrive, if they belong to the caller. Another client's request is
+ * answered in the same way.
  */
 export const cancelRequest = declareRoute({
   operationId: "cancelRequest",
@@ -95,10 +95,10 @@ export const cancelRequest = declareRoute({
   },
 });
 
-/** States of calls that an order can end no more, nor an operator redial. */
+/** States in which an order can no longer cancel a call, and an operator can no longer redial it. */
 const overStates: ReadonlySet<string> = new Set(["PLACED", "CANCELLED"] satisfies CallState[]);
 
-/** True if all calls of a request are finished, so that an order for them would be kept for nothing. */
+/** True if all calls of a request are finished, so that an order for them is useless. */
 async function isRequestOver({ id, row }: FoundRequest, { progress }: RouteDeps): Promise<boolean> {
   if (row === undefined || !overStates.has(row.state)) return false;
   progress.forget(id); // a cached count may lack a redial

@@ -15,7 +15,7 @@ export type ClientReceivers = Readonly<Record<string, StoredReceiver>>;
 export function ownerOf(c: Context<ApiEnv>, { plan }: RouteDeps): string | Response {
   const { client, mode } = c.get("caller");
   if (plan.clientReceivers === false) return answerNoneAllowed(c);
-  // A test token changes nothing real: the receivers of its client get the events of real calls too.
+  // A test token changes nothing real: its client's receivers get the events of real calls too.
   if (mode === "test") {
     return answerProblem(c, 403, {
       detail:
@@ -74,8 +74,8 @@ interface ReceiversChange {
 }
 
 /**
- * Changes a client's receivers, and records that in the audit log. Two changes at once do not undo each other, nor pass
- * the maximum together.
+ * Changes a client's receivers, and records that in the audit log. Two concurrent changes neither undo each other nor
+ * exceed the maximum together.
  *
  * @returns the receivers after the change, or the answer that refuses it
  * @throws ConflictError if other writes came first each time

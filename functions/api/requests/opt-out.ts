@@ -17,8 +17,8 @@ import { declareRoute } from "../http/route.ts";
 const numbersMax = 1_000;
 
 /**
- * Puts numbers onto the do-not-call list. A client cannot take one from it: whether somebody may be called again is for the
- * operator to say. Numbers that are on the list already are added like any other, so that no answer reveals them.
+ * Puts numbers on the do-not-call list. A client cannot remove a number: only an operator decides whether somebody
+ * may be called again. Listed numbers are added like any other, so that no answer reveals them.
  */
 export const addOptOuts = declareRoute({
   operationId: "addOptOuts",

@@ -201,8 +201,8 @@ export const deleteReceiver = declareRoute({
 });
 
 /**
- * Makes a new secret. Events are signed with the former one too for a day, but not with one before it: two rotations end a
- * secret that somebody has seen.
+ * Makes a new secret. For a day events are signed with the former secret too, but not with an older one: two
+ * rotations end a secret that somebody has seen.
  */
 export const rotateReceiverSecret = declareRoute({
   operationId: "rotateReceiverSecret",

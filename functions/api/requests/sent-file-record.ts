@@ -7,7 +7,10 @@ import { keyLifetimeMs } from "../calls/idempotency.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { toIsoTime } from "../http/fields.ts";
 
-/** A part may be repeated under its key until this long before the key's earliest end. Clocks differ, and requests take time. */
+/**
+ * A part may be repeated under its key until this time before the key's earliest expiry, because clocks differ and
+ * requests take time.
+ */
 const marginMs = hourMs;
 
 export type SentFile = ValueOf<"sent-file">;
@@ -22,7 +25,7 @@ type Step =
   | { state: "sent"; request_id: string | null }
   | { state: "planned" };
 
-/** Returns a part after a step, the part itself where nothing changes, or why the step is refused. */
+/** Returns a part after a step, the same part if nothing changes, or why the step is refused. */
 export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | string {
   if (part.isSent) return part;
   if (step.state === "sent") return { ...part, isSent: true, requestId: step.request_id };
@@ -30,7 +33,7 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
     if (part.begunAt === null) return part;
     if (!isLost(part, deps))
       return "The part may be repeated under its Idempotency-Key: that is safer.";
-    // While the key may live, the same content calls nobody twice even if the person is wrong.
+    // While the key may live, the same content calls nobody twice, even if the person is wrong.
     const now = deps.clock.now();
     return now > part.begunAt + keyLifetimeMs + marginMs
       ? { ...part, ...planned }
@@ -94,7 +97,7 @@ export function createFile(
   };
 }
 
-/** Returns why a file that was sent, or begun, is not sent now; undefined if sending continues. */
+/** Returns why a file that was sent or begun is not sent now; undefined if sending continues. */
 export function findRefusal(
   current: SentFile,
   { client, campaign: name, parts }: Asked,
@@ -133,7 +136,7 @@ function partKey(
 }
 
 /**
- * Reads the record of a file under the keys that are held, and names its document under the current one: a record that
+ * Reads the record of a file under all known keys, and names its document under the current key. So a record that
  * changes outlives the former key.
  */
 export async function readFile(
@@ -151,7 +154,7 @@ export async function readFile(
   return { name: nameUnder(hashKeys.current), value };
 }
 
-/** Keeps a record as long as the calls of the file, from its last change on. */
+/** Stores a record as long as the calls of the file, from its last change on. */
 export function toStored(value: SentFile, { clock, retentionMs }: RouteDeps) {
   return { value, expiresAt: clock.now() + retentionMs };
 }

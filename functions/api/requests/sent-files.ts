@@ -117,8 +117,8 @@ const startSchema = z
   );
 
 /**
- * Begins to send a file, or continues it. A file that was sent is refused, whatever its campaign is now: it is sent
- * again only where the body names the round after which it is. Two who say so at once go on with one round.
+ * Begins to send a file, or continues it. A file that was sent is refused, whatever its campaign is now. It is sent
+ * again only if the body names the round to follow. Two people who ask at once continue one round.
  */
 export const startSentFile = declareRoute({
   operationId: "startSentFile",
@@ -212,8 +212,8 @@ const stepSchema = z.discriminatedUnion("state", [
 ]);
 
 /**
- * Notes what is known of a part. It is `begun` before its request is sent. A part that was begun is repeated under its
- * key as long as the key certainly lives. Later it is not known whether it was accepted: a person looks, and says so.
+ * Notes what is known of a part. A part is `begun` before its request is sent. A begun part is repeated under its key
+ * while the key certainly lives. Later nobody knows whether it was accepted: a person decides.
  */
 export const markSentPart = declareRoute({
   operationId: "markSentPart",

@@ -118,7 +118,7 @@ function Stopped({ pauses: data }: { pauses: Pauses }) {
   );
 }
 
-/** Returns the pauses of this view that are over by now. They are not among the answer's any more. */
+/** Returns the pauses of this view that have ended. The answer no longer contains them. */
 function useEnded(pauses: readonly PauseView[]): PauseView[] {
   const seen = useRef(new Map<string, PauseView>());
   const current = new Set(pauses.map(nameOf));
@@ -213,7 +213,7 @@ function AccountTable({
   );
 }
 
-/** The holders of calls, each with its calls where there are several. */
+/** The holders of calls, each with its number of calls if there are several. */
 function Holders({ holders }: { holders: readonly HolderView[] | null }) {
   if (holders === null) return <>not known</>;
   return (

@@ -7,7 +7,7 @@ export type Views = typeof views;
 
 let loading: Promise<Views> | undefined;
 
-/** Loads the views beside the overview. Those of a later deployment do not fit this page, which is loaded anew. */
+/** Loads the views beside the overview. Views of a later deployment do not fit this page, which is then reloaded. */
 function loadViews(): Promise<Views> {
   loading ??= import("./views.ts").then((loaded) => {
     if (loaded.buildId !== buildId) location.reload();

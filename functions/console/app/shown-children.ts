@@ -12,8 +12,8 @@ export interface Hooks {
 }
 
 /**
- * Has the page show control characters of texts instead of obeying them: names and reasons come from others. It concerns all
- * texts of all elements, so that no view can forget it. Markup in texts is none to Preact.
+ * Makes the page show control characters of texts instead of obeying them: names and reasons come from others. This
+ * covers all texts of all elements, so no view can forget it. Preact does not read markup in texts.
  */
 export function showControls(hooks: Hooks): void {
   const before = hooks.vnode;

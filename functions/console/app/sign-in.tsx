@@ -17,7 +17,7 @@ export function SignIn({ enter }: Entry) {
   );
 }
 
-/** Asks for a token over what is open, which stays as it is. */
+/** Asks for a token above the open view, which does not change. */
 export function SignInAgain({
   refused: { actions, tries },
   enter,

@@ -60,7 +60,7 @@ function Tries({ call: { tries, call_back } }: { call: CallDetail }) {
   );
 }
 
-/** The time for which the callee was promised a call, or why none is promised. */
+/** The time for which the callee was promised a call, or why no call is promised. */
 function CallBack({ call: { call_back, time_zones } }: { call: CallDetail }) {
   if (call_back === undefined) return null;
   const { at, reason } = call_back;

@@ -74,8 +74,8 @@ function stateOf(text: string) {
 }
 
 /**
- * Returns the actions for calls in a state. Each action has its button in the order of their harm. Cancelled calls are called
- * again one by one: a cancellation is undone before it is made.
+ * Returns the actions for calls in a state. Each action has its button; the most harmful one is last. Cancelled calls
+ * are redialed one by one only: a cancellation is undone before it is sent.
  */
 function actionsFor(state: string): BulkAction[] {
   const known = callStates.find((one) => one === state);

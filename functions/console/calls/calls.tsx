@@ -104,7 +104,7 @@ function Search({ filter, number }: { filter: Filter; number: string }) {
   const field = useNumberField(number);
   const search = async (form: FormData) => {
     const sought = await field.take();
-    // A text that is no number says so below its field, and nothing is sought.
+    // If the text is not a number, a message below its field says so, and nothing is searched.
     if (sought === undefined && field.text.trim() !== "") return;
     const given = Object.keys(fields).map((name) => [name, textIn(form, name)] as const);
     seekNumber(sought?.number ?? "");

@@ -17,7 +17,7 @@ const answerMsMax = 60_000;
 
 const base = location.pathname.replace(/\/+$/, "");
 
-/** Maximum characters of a body that is sent even if the page is left meanwhile. Browsers allow 64 KiB. */
+/** Maximum characters of a body that is sent even if the page is closed meanwhile. Browsers allow 64 KiB. */
 const keptCharactersMax = 10_000;
 
 /** Sends a request to the operator's API on the page's own origin. */

@@ -6,10 +6,10 @@ export const refreshMs = 15_000;
 const everyMsMax = 10 * 60_000;
 /** Longest interval of a failing read that is below its own. */
 const failingMsMax = 30_000;
-/** Intervals at which one path is asked whether the service answers again. */
+/** Intervals of the reads that check whether the service answers again. */
 const probeMs = 2_000;
 const probeMsMax = 10_000;
-/** Data older than so many intervals are shown with their time. */
+/** Data that are older than this number of intervals are shown with their time. */
 const oldIntervals = 3;
 
 /** A path that is read, or one to which a search is posted. */
@@ -79,7 +79,7 @@ export function createLiveStore(ask: Ask): LiveStore {
       else schedule(entry, shelf);
       return () => {
         entry.watchers.delete(watcher);
-        // The same view may watch on at once, at another interval.
+        // The same view may continue to watch at another interval.
         setTimeout(() => forgetUnwatched(entry, shelf));
       };
     },
@@ -139,12 +139,12 @@ async function read(entry: Entry, shelf: Shelf): Promise<void> {
   else schedule(entry, shelf);
 }
 
-/** Reads what has failed at once, as the service answers again. */
+/** Reads failed paths at once, because the service answers again. */
 function recover(shelf: Shelf): void {
   for (const entry of shelf.entries.values()) if (entry.failures > 0) readAgain(entry, shelf);
 }
 
-/** True for the first path that fails while none is answered: the others are read as soon as it is. */
+/** True for the first failing path while none is answered: the others are read as soon as this path is answered. */
 function isProbe(entry: Entry, { entries }: Shelf): boolean {
   const all = [...entries.values()];
   const isAnswered = all.some(
@@ -153,7 +153,7 @@ function isProbe(entry: Entry, { entries }: Shelf): boolean {
   return entry.failures > 0 && !isAnswered && all.find(({ failures }) => failures > 0) === entry;
 }
 
-/** Reads later, and the later the more reads have failed. Nothing is read while nobody can see the page. */
+/** Reads later; the more reads have failed, the later. Nothing is read while the page is hidden. */
 function schedule(entry: Entry, shelf: Shelf): void {
   if (entry.isReading) return;
   clearTimeout(entry.readTimer);
@@ -171,7 +171,7 @@ function everyMsOf({ watchers }: Entry): number {
   return Math.min(...[...watchers].map(({ everyMs }) => everyMs), everyMsMax);
 }
 
-/** Ends the reads of a path that nobody watches any more, and returns true if it was such a one. */
+/** Ends the reads of a path that nobody watches any more, and returns true if it was such a path. */
 function forgetUnwatched(entry: Entry, { entries }: Shelf): boolean {
   if (entry.watchers.size > 0 || entry.isReading) return false;
   clearTimeout(entry.readTimer);

@@ -23,8 +23,8 @@ export interface ListRead<Item> {
 }
 
 /**
- * Puts a page into the list in the place of what stood there. What stands above and below it stays, and nothing stands
- * twice.
+ * Puts a page into the list in place of its former items. Items above and below stay, and no item is twice in the
+ * list.
  *
  * @param start cursor that the page was asked for with; undefined: it is the first one
  */

@@ -7,8 +7,9 @@ export interface Page<Item> {
 }
 
 /**
- * Joins a first page, which renews itself, and the older pages that were asked for. New items push others out of the
- * first page: these stay. If nothing of the first page is known any more, the older pages end, as there would be a gap.
+ * Joins a first page, which renews itself, and the older pages that were requested. New items push others out of the
+ * first page: these stay. If no item of the first page is known any more, the older pages are dropped, because there
+ * would be a gap.
  */
 export function usePaged<Item>(first: Page<Item> | undefined, idOf: (item: Item) => string) {
   const [older, setOlder] = useState<Page<Item>>();

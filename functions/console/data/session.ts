@@ -52,8 +52,8 @@ function workWith(token: string): Work {
 }
 
 /**
- * The operator's session in this tab. A token ends it whose first read is refused. Later, requests wait for another
- * token, so that forms, decisions and what is shown stay.
+ * The operator's session in this tab. A token whose first read is refused ends the session. Later, requests wait for
+ * another token, so that forms, decisions and views stay.
  *
  * @param say shows why the session has ended
  */
@@ -82,7 +82,7 @@ export function useSession(say: (texts: string) => void): Session {
       // Each round but the first waits for a token that the operator enters.
       for (;;) {
         const { token } = mine;
-        // The next operator's token must not carry out the work of the one before.
+        // The next operator's token must not execute the former operator's work.
         if (token === "") throw new AskError(401, "Signed out.");
         try {
           const answer = await act(token);

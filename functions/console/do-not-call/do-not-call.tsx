@@ -13,8 +13,8 @@ import { counted, countText } from "../parts/shared.tsx";
 import { useUndo } from "../parts/undo.tsx";
 
 /**
- * The do-not-call list: checks, adds and removes numbers. It shows none, as the list holds hashes. Below it, everything that
- * is known of a number is erased.
+ * The do-not-call list: checks, adds and removes numbers. It shows no numbers, because the list contains hashes.
+ * Below it, everything that is known of a number can be erased.
  */
 export function DoNotCall() {
   const roles = useRoles();

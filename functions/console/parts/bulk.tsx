@@ -67,7 +67,7 @@ export function useBulk() {
   useEffect(() => stop, []);
   const working = { ask, setStage, isStopped: () => stopped.current };
   const begin = (work: BulkWork) => {
-    // A decision about one of these calls goes first.
+    // A decision about one of these calls is sent first.
     send();
     say(`Counting: ${work.what}.`);
     stopped.current = false;

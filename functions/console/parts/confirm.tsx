@@ -11,8 +11,8 @@ interface Question {
   /** False while what the operator must say is missing. */
   isReady?: boolean;
   /**
-   * Does what was confirmed. If it returns a promise, the dialog stays until it resolves, and shows the error if it
-   * rejects; otherwise the dialog closes at once.
+   * Does what was confirmed. If it returns a promise, the dialog stays open until the promise resolves, and shows the
+   * error if it rejects; otherwise the dialog closes at once.
    */
   act(): void | Promise<void>;
   close(): void;
@@ -21,9 +21,9 @@ interface Question {
 
 /**
  * A question before a grave action, in a dialog that Escape closes. The harmless button has the focus, and Enter in a
- * field confirms nothing, except the count: with `count`, the button is disabled until the operator has typed that
- * number. The second click of a double click is ignored, as the first one may have opened the dialog: it does not even
- * take the focus from the harmless button.
+ * field confirms nothing, except in the count: with `count`, the button is disabled until the operator has typed that
+ * number. The second click of a double click is ignored, because the first may have opened the dialog; it does not
+ * even move the focus from the harmless button.
  */
 export function Confirm(question: Question) {
   const { title, yes, no = "Leave it", count, isReady = true, close, children } = question;

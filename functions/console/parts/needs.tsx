@@ -60,7 +60,7 @@ export function NeedCount({ view }: { view: View }) {
   );
 }
 
-/** Tells of each need that was not there before, if the operator of this browser wants it. */
+/** Notifies of each new need, if the operator of this browser wants that. */
 function useNotifications(needs: readonly Need[] | undefined): void {
   const known = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {
@@ -83,14 +83,14 @@ function isNotifying(): boolean {
 
 function notify(title: string, body: string): void {
   try {
-    // The browser shows it; the page keeps nothing of it.
+    // The browser shows the notification; the page stores nothing.
     void new Notification(title, { body });
   } catch {
     // Some browsers on phones have the class, and allow it to service workers alone.
   }
 }
 
-/** A button that asks the browser for leave to notify, and one that ends it. */
+/** A button that asks the browser for permission to notify, and a button that stops notifications. */
 function NotifyButton() {
   const { say } = useDesk();
   const [isOn, setIsOn] = useState(isNotifying);

@@ -56,11 +56,11 @@ function takenText(call: CallView, decision: Decision): string {
 }
 
 /**
- * Keeps the decision that is not sent yet, whatever view is shown. A page that is left sends it, so that a decision
- * is only ever lost by Undo.
+ * Stores the decision that is not sent yet, whatever view is shown. Closing the page sends it, so only Undo loses a
+ * decision.
  */
 export function PendingDecision({ children }: { children: ComponentChildren }) {
-  // Each view has tools of its own; a decision outlives the view that it was taken in.
+  // Each view has tools of its own; a decision outlives the view in which it was made.
   const desk = useDesk();
   const tools = useRef(desk);
   tools.current = desk;
@@ -136,7 +136,7 @@ function useDecided() {
   return { decided, taken, add, forget };
 }
 
-/** All bars below the views. Each for itself would cover the others. */
+/** All bars below the views. Separate bars would cover each other. */
 function Dock({ children }: { children: ComponentChildren }) {
   return (
     <div class="dock">
@@ -146,10 +146,7 @@ function Dock({ children }: { children: ComponentChildren }) {
   );
 }
 
-/**
- * Sends a decision, also once more where its answer was lost: the service carries it out once. Resolves to the outcome of
- * it, in words.
- */
+/** Sends a decision, again if its answer was lost: the service executes it once. Resolves to its outcome in words. */
 async function carriedOut(
   { call, decision }: Pending,
   ask: Ask,
@@ -184,8 +181,8 @@ function useSending(pending: Pending | undefined, send: () => void): void {
 }
 
 /**
- * Undoes by the key U in every view, except while somebody types. No other key of the page works outside of its
- * section: this one does for 10 s only, and takes nothing but the decision back.
+ * Undoes by the key U in every view, except while somebody types. Every other key of the page works only in its
+ * section. This key works for 10 s only, and only undoes the decision.
  */
 function useUndoKey(isPending: boolean, undo: () => void): void {
   useEffect(() => {

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
 import { useDesk } from "./desk.tsx";
 
-/** Time for which something done can be undone by one click: who uses the keyboard alone needs some of it to come there. */
+/** Time in which an action can be undone by one click. Keyboard users need some of it to reach the button. */
 const offeredMs = 30_000;
 
 /** Something that was done. */

@@ -76,9 +76,9 @@ interface Held<Item> {
 }
 
 /**
- * Reads a list: the first page, and more on demand. Pages without items are followed by others, with pauses, until some
- * are found, the end is reached, or somebody stops it; none is read while the page is hidden. Another list needs
- * another `key` of its component.
+ * Reads a list: the first page, and more on demand. After a page without items the next page follows, with pauses,
+ * until items are found, the list ends, or somebody stops the search. No page is read while this page is hidden.
+ * Another list needs another `key` of its component.
  */
 export function useList<Item>(source: ListSource<Item>): List<Item> {
   const [read, setRead] = useState<Read<Item>>(nothing);
@@ -174,8 +174,8 @@ function placeById<Item>(idOf: (item: Item) => string) {
 }
 
 /**
- * Reads what is shown again: after an action from the first page on; at intervals the first page and one other, which
- * goes down the list.
+ * Reads the shown pages again: after an action from the first page on; at intervals the first page and one other, a
+ * different one each time.
  */
 function useRefresh<Item>(held: Held<Item>): void {
   const { changes } = useDesk();

@@ -63,7 +63,7 @@ export function Held({ reason, name }: Pick<HolderView, "reason" | "name">) {
   );
 }
 
-/** One hue stands for each of those who can end a wait: a person, a provider, time, or other calls. */
+/** One hue for each possible end of a wait: a person, a provider, time, or other calls. */
 const hueOf = (reason: string) => `held-${findText(reason)?.endedBy ?? "calls"}`;
 
 function Reasons({ why }: { why: Why }) {

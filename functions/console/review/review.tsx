@@ -108,7 +108,7 @@ function onKeyDown(
 ): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const key = event.key.toLowerCase();
-  // A key that is held repeats for whatever call comes next, and for the button of a dialog that it has opened.
+  // A held key repeats for the next call, and for the button of a dialog that it has opened.
   if (event.repeat && ["enter", " "].includes(key)) event.preventDefault();
   if (event.repeat) return;
   if (event.target instanceof Element && event.target.closest("input, dialog") !== null) return;

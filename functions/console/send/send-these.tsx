@@ -18,7 +18,7 @@ export interface CheckedLeads extends LeadsChecked, Pick<FoundFile, "sent"> {
   campaign: string;
 }
 
-/** Sends the checked leads, shows how far that is, and leads on to their campaign. */
+/** Sends the checked leads, shows the progress, and links to their campaign. */
 export function SendThese({ checked }: { checked: CheckedLeads }) {
   const { sent, campaign, leads, leftOut } = checked;
   const count = leads.length - leftOut.length;

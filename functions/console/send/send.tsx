@@ -77,7 +77,7 @@ export function Send() {
   );
 }
 
-/** Reads the leads anew when a choice changes. Undefined while they are read; an error as the words for it. */
+/** Reads the leads again when a choice changes. Undefined while they are read; an error as the words for it. */
 function useLeads(
   reader: Reader | undefined,
   { opened, country, agent }: { opened: Opened | undefined; country: string; agent: string },

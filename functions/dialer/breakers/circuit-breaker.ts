@@ -100,7 +100,7 @@ export async function openBreaker(
           openedAt: now,
           probeAt: firstProbeAt,
         } as const;
-        // If it has not closed since it last opened, its intervals go on from the last one.
+        // If the breaker has not closed since it last opened, its intervals continue from the last one.
         const intervalMs = value?.state === "half_open" ? value.intervalMs : first;
         return { ...opened, intervalMs, room: 0, blamed, ...counted };
       }
@@ -146,9 +146,9 @@ async function isRepeated(
 }
 
 /**
- * Records an answer that may close a breaker. A placed call closes any; another answer about a call closes those
- * whose cause is `isEndedByAnswer`. A breaker whose cause is `isHalfOpened` permits one call more after each
- * success until it closes: from round to round twice as many.
+ * Records an answer that may close a breaker. A placed call closes any breaker; another answer about a call closes
+ * those whose cause is `isEndedByAnswer`. A breaker whose cause is `isHalfOpened` permits one call more after each
+ * success until it closes: twice as many in each round.
  *
  * @param read the breaker as read for the call
  */
@@ -177,7 +177,10 @@ export async function answerBreaker(
   }
 }
 
-/** The probe of a call's open breakers. At the end of its scope it is released for another call, unless it is kept. */
+/**
+ * The probe of a call's open breakers. At the end of its scope it is released for another call, unless `keep` was
+ * called.
+ */
 export interface Probe extends AsyncDisposable {
   /**
    * Takes the probe of every open breaker, by writes that only one caller can win. A second call does nothing.
@@ -185,7 +188,7 @@ export interface Probe extends AsyncDisposable {
    * @returns false if another call has one of the probes, or if its time has not come
    */
   take(breakers: readonly BreakerDocument[]): Promise<boolean>;
-  /** Keeps the probe, as a request was sent under it. */
+  /** Prevents the release of the probe, because a request was sent under it. */
   keep(): void;
 }
 

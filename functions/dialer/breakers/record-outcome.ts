@@ -102,8 +102,8 @@ export async function recordOutcome(
 }
 
 /**
- * Records a refusal that blames the number, which says nothing about the backlog, unless the provider blames number
- * after number: then it is their format that is wrong.
+ * Records a refusal that blames the number, which says nothing about the backlog. If the provider blames number after
+ * number, their format is wrong.
  */
 async function recordBlamed(
   judged: Judged,
@@ -237,9 +237,9 @@ async function blameAccount(
 }
 
 /**
- * Counts an unanswered request for its account: ten in a row, of two backlogs at least, open the account's breaker.
- * Only requests sent after the run's first failure was known count, as a burst's quick failures come in before its
- * successes.
+ * Counts an unanswered request for its account: ten in a row, of at least two backlogs, open the account's breaker.
+ * Only requests sent after the run's first failure was known count, because a burst's quick failures arrive before
+ * its successes.
  */
 async function countForAccount(
   code: string,

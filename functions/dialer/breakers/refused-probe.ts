@@ -12,9 +12,9 @@ const alarmedProbes = 10;
 const refusingAlarmMs = dayMs;
 
 /**
- * True if a call was refused that went as the probe of its backlog's breaker of refusals: it says that the cause stands, and
- * nothing of the call itself, which therefore waits again, also where a person would have decided about it. A refusal that blames the number ends the call all the same,
- * unless it is numbers that are blamed.
+ * True if the refused call was the probe of its backlog's breaker of refusals. The refusal then shows that the cause
+ * remains, and says nothing about the call, which waits again, even if a person would otherwise have decided. A
+ * refusal that blames the number still ends the call, unless the breaker's cause is blamed numbers.
  *
  * @param read the documents as read before its request
  */
@@ -30,7 +30,10 @@ export function isRefusedProbe(
   return !isBlamed || breaker.code === numbersBlamed;
 }
 
-/** Counts a refused probe, and raises an alarm at the tenth and then once a day: nothing else happens by itself. */
+/**
+ * Counts a refused probe, and raises an alarm at the tenth and then once a day, because nothing else happens by
+ * itself.
+ */
 export async function countRefusedProbe(
   { call }: Pick<Judged, "call">,
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log">,

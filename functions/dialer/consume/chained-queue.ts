@@ -3,16 +3,16 @@ import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";
 
 /**
- * Maximum deliveries of the events queue in a chain, of which each sends a message to the next. Lambda stops a chain after
- * sixteen invocations of a function, of which two of the call queue may come before
+ * Maximum deliveries of the events queue in a chain in which each delivery sends a message to the next. Lambda stops
+ * a chain after sixteen invocations of a function. Two of these may be deliveries of the call queue before
  * (https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html).
  */
 export const chainMax = 6;
 
 /**
- * Creates the events queue as one delivery of it sends to: its messages continue the longest chain among those that were
- * delivered. At the end of a chain nothing is sent: what a hint tells, a sweep finds, and what is no hint is retried by the
- * queue itself.
+ * Creates the events queue to which one delivery of it sends. Its messages continue the longest chain among the
+ * delivered ones. At the end of a chain nothing is sent: a sweep finds the work of a hint, and the queue itself
+ * retries any other message.
  */
 export function createChainedQueue(queue: CallQueue<EventMessage>) {
   let chain = 1;

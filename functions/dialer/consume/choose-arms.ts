@@ -5,13 +5,13 @@ import { findRound, type Round } from "#shared/policy/split-rounds.ts";
 import type { CallsMessage } from "#shared/ports/call-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time for which a process uses a round that it has read. A round changes with the plan alone, and so with the process. */
+/** Time for which a process caches a round. A round changes only with the plan, and so with the process. */
 const roundMsMax = minuteMs;
 
 type ArmDeps = Pick<DialerDeps, "documents" | "settings" | "clock" | "random" | "memory">;
 
 /**
- * Returns a message in which each call to a split has the agent that makes it. A call that has its row keeps the agent of the
+ * Returns a message in which each call to a split has the agent of an arm. A call with a row has the agent of its
  * row, whatever a later delivery of its message chooses.
  *
  * @throws if the ledger cannot be reached
@@ -33,7 +33,7 @@ export async function chooseArms(message: CallsMessage, deps: ArmDeps): Promise<
     if (split === undefined || round === undefined) return one;
     const arm = chooseArm({ name, phoneNumber: one.request.phone_number }, split.arms, round.key);
     const request = { ...one.request, agent_id: arm };
-    // Tests tell nothing of people, so their results are not counted.
+    // Tests show nothing about people, so their results are not counted.
     return message.mode === "test"
       ? { ...one, request }
       : { ...one, request, split: toSplitMark({ name, since: round.since }) };

@@ -20,16 +20,16 @@ import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 /** Deliveries after which a callback that is a hint is dropped, as sweeps have the account polled anyway. */
 const hintAttemptsMax = 3;
 
-/** Time needed for a callback: a look-up, a record, and their ledger calls. */
+/** Time needed for a callback: a look-up, a record, and their calls to the ledger. */
 const callbackMsMax = 45_000;
 
 /** Time for which a message waits for a slot. Hanging requests may hold all slots of the delivery. */
 const slotMsMax = 1_000;
 
-/** Maximum delay that counts as soon, and time for which such a message waits for the end of its delivery. */
+/** Maximum delay of a message that waits inside its delivery, and time for which it waits for the delivery's end. */
 const soonSeconds = 3;
 const resendMs = 500;
-/** Maximum times for which a message is sent again before it waits for the end of its delivery. */
+/** Maximum number of times that a message is sent again before it waits for the end of its delivery. */
 const againMax = 2;
 
 /** Facts of an account that one delivery has learnt. */
@@ -142,7 +142,7 @@ function isSoon(answer: AckOrRetry): answer is Exclude<AckOrRetry, "ack"> {
 }
 
 /**
- * Sends a message again that is to be retried soon. A retry by the queue would come only after the end of the whole
+ * Sends a message again if it is to be retried soon. A retry by the queue would come only after the end of the whole
  * delivery, which another message may delay.
  */
 async function sendAnew(
@@ -151,7 +151,7 @@ async function sendAnew(
   { eventsQueue }: Pick<DialerDeps, "eventsQueue">,
 ): Promise<AckOrRetry> {
   const again = (message.again ?? 0) + 1;
-  // The queue's own retry lengthens no chain.
+  // A retry by the queue does not lengthen a chain.
   if (again > againMax) return answer;
   const retry = { ...message, again };
   return eventsQueue.send(retry, answer.retryAfterSeconds).then(
@@ -167,9 +167,9 @@ function append<Item>(map: Map<string, Item[]>, key: string, item: Item): void {
 }
 
 /**
- * Delivers events to a receiver, and does one of its client's wishes: a client may have many, each of which may wait for
- * an answer, and the messages of others wait for the end of the delivery. Never throws, as sweeps send messages for events
- * that stay pending.
+ * Delivers events to a receiver, and executes one command of its client. A client may have many commands, each of
+ * which may wait for an answer, and other clients' messages wait for the end of the delivery. Never throws, because
+ * sweeps send messages for events that stay pending.
  */
 async function serveReceiver(
   own: readonly Opened<ReceiverMessage>[],

@@ -14,19 +14,17 @@ const lettersMax = 50;
 const bytesMax = 16 * 1024 * 1024;
 /** Statements that a letter of ten thousand calls may take. The sweep before has left some. */
 const letterStatements = 200;
-/** Time after which a letter is tried again that could not be handled, or whose process died of it. */
+/** Time after which a letter is tried again that could not be handled, or that killed its process. */
 const retryMs = 30 * minuteMs;
-/** Time after which a process lists letters again where there were none: a list costs as much as a write. */
+/** Time after which a process lists letters again if there were none, because a list costs as much as a write. */
 const listAgainMs = 5 * minuteMs;
 /** Time left before the end of the invocation: a letter of ten thousand calls takes some seconds. */
 const endMarginMs = 30_000;
 
 /**
- * Handles stored dead letters, which the API keeps: calls go to a person, late outcomes are settled. What fails
- * stays, and is tried again half an hour later.
- *
- * A letter that this version cannot read stays too, and this process does not try it again: it waits for another version,
- * which is another process. Never throws.
+ * Handles stored dead letters: calls go to a person, late outcomes are settled. A letter that fails stays, and is
+ * tried again half an hour later. A letter that this version cannot read stays too, and this process does not try it
+ * again: it waits for another version, which is another process. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */
@@ -41,7 +39,7 @@ export async function handleStoredLetters(deps: DialerDeps, deadline: number): P
       ({ name }) => (memory.letters.waitUntil.get(name) ?? 0) <= clock.now(),
     );
     if (due.length === 0) return;
-    // Each sweep begins elsewhere: letters that end their process keep no others waiting.
+    // Each sweep begins elsewhere, so that letters that kill their process do not delay the others.
     const start = Math.floor(random.fraction() * due.length);
     let handled = 0;
     const chosen = [...due.slice(start), ...due.slice(0, start)].slice(0, lettersMax);
@@ -70,7 +68,7 @@ async function listLetters({
   return letters;
 }
 
-/** Forgets letters that are stored no more: one that was put back may come again. */
+/** Forgets letters that are no longer stored: a letter that was put back may return. */
 function forgetGone(
   letters: readonly StoredLetter[],
   { memory }: Pick<DialerDeps, "memory">,
@@ -82,12 +80,12 @@ function forgetGone(
 }
 
 /**
- * Handles a letter under a lease, which lapses half an hour after its process has died: a letter may be what processes die
- * of, and with each of them end deliveries that have nothing to do with it.
+ * Handles a letter under a lease, which expires half an hour after its process has died: the letter may be what kills
+ * processes, together with deliveries that have nothing to do with it.
  */
 async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
   const { documents, memory, clock, log } = deps;
-  // Also where it cannot be fetched: the next sweep continues with the others.
+  // If the letter cannot be fetched either, the next sweep continues with the others.
   const expiresAt = clock.now() + retryMs;
   memory.letters.waitUntil.set(name, expiresAt);
   const key = { kind: "lease", key: `letter:${name}` } as const;
@@ -100,7 +98,7 @@ async function handleAlone(name: string, deps: DialerDeps): Promise<void> {
   try {
     await handleStored(name, deps);
   } finally {
-    // Otherwise it lapses.
+    // otherwise the lease expires
     await documents.remove([{ ...key, seen: lease.version }]).catch(() => undefined);
   }
 }

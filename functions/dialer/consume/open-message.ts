@@ -6,8 +6,8 @@ import type { DialerDeps } from "../runtime/context.ts";
 import { queueSecondsMax } from "../runtime/time-limits.ts";
 
 /**
- * Resolves to the message, or to undefined if it cannot be fetched or parsed. Then it is to be retried, and finally
- * becomes a dead letter.
+ * Resolves to the message, or to undefined if it cannot be fetched or parsed. The message must then be retried, and
+ * finally becomes a dead letter.
  */
 export async function openMessage<Schema extends z.ZodMiniType>(
   { attempt, open }: Delivered,

@@ -44,7 +44,7 @@ export async function readControlDocuments(
   const read = await readWithSuspension(distinctKeys(keys), deps);
   rememberReceivers(receivers, read, own);
   if (memory.documents.hasClientEntries || listIn(read)?.hasClientEntries !== true) return read;
-  // Only a process that learns of the first such document reads twice. Others have them in their one read.
+  // Only the process that learns of the first such document reads twice. Others read them with the rest.
   memory.documents.hasClientEntries = true;
   if (rare.length === 0) return read;
   return mergeControlDocuments(read, await readWithSuspension(rare, deps));

@@ -61,7 +61,7 @@ export interface DecisionFacts extends Omit<Facts, "at"> {
   canLookUp(route: Route): boolean;
 }
 
-/** Why a row is left of which only a later version can read a document. */
+/** Reason of a row that is left because only a later version can read one of its documents. */
 const unread = "document_unreadable";
 
 /**

@@ -183,13 +183,13 @@ async function decideByChecks(
   const now = clock.now();
   const never = find("never");
   if (never !== undefined) {
-    // The entry comes first: if the row is not written, the list ends the call. The journal comes before the entry, as
-    // nothing asks again for a call that the list has ended.
+    // The do-not-call entry comes first: if the row is not written, the list ends the call. The journal comes before
+    // the entry, because nothing asks again about a call that the list has ended.
     const listed = settings.numbers.trace(call.request.phone_number).numberHash;
     const [removals] = await appendListed([listed], deps);
     await putEntries([listed], deps);
     const [removalsSince] = await readRemovals([listed], deps);
-    // An entry that is put behind a removal holds against it.
+    // An entry that is written after a removal wins over it.
     if (removalsSince !== removals) await appendListed([listed], deps);
     return { kind: "end", state: "REJECTED", reason: `check_never:${never.name}` };
   }

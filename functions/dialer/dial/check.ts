@@ -26,7 +26,7 @@ export interface Ready {
 }
 
 /**
- * Takes under the claim what the call needs, side by side: its place in the number's cap, a live call and a call of the
+ * Takes in parallel, under the claim, what the call needs: its place in the number's cap, a live call, a call of the
  * account's day, and a permit. Orders are judged at the permit's time, before the request.
  */
 export function takeUnderClaim(
@@ -75,8 +75,8 @@ export async function checkCall(
 }
 
 /**
- * Sleeps until a permit's time. Two round trips before, it has the documents read again that would be too old by
- * then, so that nothing must be read at the permit's time. Resolves to false if there was no connection.
+ * Sleeps until a permit's time. Two round trips before, documents that would be too old by then are read again, so
+ * that nothing must be read at the permit's time. Resolves to false if no connection was free.
  */
 async function waitForPermit(
   { permitAt }: Permit,

@@ -14,7 +14,10 @@ import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
 import { type Claim, type DialBatch, type Result } from "./dial-batch.ts";
 
-/** Returns why a call may not be dialed after all, which saves a useless claim: it may have waited minutes for its slot. */
+/**
+ * Returns why a call may not be dialed after all, because it may have waited minutes for its slot. This saves a
+ * useless claim.
+ */
 export async function findObstacle(dial: Dial, batch: DialBatch): Promise<Verdict | undefined> {
   const { deps, stopped, deadline, documents } = batch;
   const { clock, settings } = deps;

@@ -36,7 +36,7 @@ export async function dialCall(dial: Dial, batch: DialBatch): Promise<Result> {
   return await settleCall(held, sent, batch);
 }
 
-/** Sends a request that passes all checks. The breaker's probe is released for another call unless one was sent. */
+/** Sends a request that passes all checks. If none was sent, the breaker's probe is released for another call. */
 async function checkAndSend(held: Held, batch: DialBatch): Promise<Refusal | Sent> {
   await using probe = createProbe(held.claim.row, batch.deps);
   const ready = await checkCall(held, probe, batch);

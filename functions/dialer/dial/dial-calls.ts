@@ -158,7 +158,7 @@ async function readAndDecide(
     const decision = decide(delivered, row, known);
     if (decision.kind === "dial") {
       const account = decision.target.account.name;
-      // The dispatcher has another plan, by which another account has the call. It had room there, not here.
+      // The dispatcher has another plan, in which another account has the call. It had room there, not here.
       if (dispatchedFor !== undefined && account !== dispatchedFor) continue;
       ahead.set(account, (ahead.get(account) ?? 0) + 1);
       plan.dials.push(decision);

@@ -87,8 +87,9 @@ function toCallbackUrl(
 }
 
 /**
- * Returns the key of the codes of callback URLs: while HASH_KEY is rotated the former one, for as long as a process of the
- * API may lack the current one. It would answer 404, and the callee's opt-out in the callback would be lost.
+ * Returns the key of the codes of callback URLs. While HASH_KEY is rotated this is the former key, as long as a
+ * process of the API may lack the current one. That process would answer 404, and the callee's opt-out in the
+ * callback would be lost.
  */
 function urlKeyOf(
   read: DocumentsRead,

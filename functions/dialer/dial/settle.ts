@@ -13,7 +13,10 @@ import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
 import type { Sent } from "./send.ts";
 
-/** Settles a call, by its request's outcome or by why none was sent. Gives its slots back as soon as another may go. */
+/**
+ * Settles a call, by its request's outcome or by why none was sent. Releases its slots as soon as another call may
+ * go.
+ */
 export async function settleCall(
   held: Held,
   sent: Refusal | Sent,
@@ -34,8 +37,8 @@ export async function settleCall(
     const [result] = await Promise.all([settling, recordAnswerTime(dial, times, batch.deps)]);
     return result;
   }
-  // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are kept until
-  // the breaker has counted it, as it may open.
+  // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are not
+  // released until the breaker has counted the request, because the breaker may open.
   batch.stopped.add(claim.dial.backlog);
   return settleSent(held, sent, batch);
 }

@@ -116,8 +116,8 @@ function withSentRows(
 }
 
 /**
- * Returns the maximum calls in flight of an account whose queue lags: half of the last maximum. Once the queue does
- * not lag, the maximum doubles at each tick until something else bounds it.
+ * Returns the maximum calls in flight of an account whose queue lags: half of the last maximum. Once the queue no
+ * longer lags, the maximum doubles at each tick until another limit applies.
  *
  * @param most the maximum in flight at the last tick
  */

@@ -3,7 +3,7 @@ import { type Speed, speedAfter } from "#shared/policy/account-speed.ts";
 /** Time before a breaker opens in which requests may have failed already. */
 const troubleMs = 30_000;
 
-/** The findings of a tick on an account: see account-speed.ts. */
+/** Measurements of an account by a tick: see account-speed.ts. */
 export interface SpeedSeen {
   completed: number;
   at: number;
@@ -13,7 +13,7 @@ export interface SpeedSeen {
 
 /** Measures how fast accounts take calls, from tick to tick. */
 export interface AccountSpeeds {
-  /** Records that due calls of an account wait as it takes them no faster. */
+  /** Records that due calls of an account wait because it takes them no faster. */
   recordLimited(account: string): void;
   /** Returns the speed after a tick. */
   after(account: string, before: Speed | undefined, seen: SpeedSeen): Speed | undefined;
@@ -30,7 +30,7 @@ export function createAccountSpeeds(): AccountSpeeds {
       const isLimited = limited.delete(account);
       const kept = lately.get(account) ?? [];
       if (isTroubled) {
-        // Requests had failed before the breaker opened: that was no speed.
+        // Requests had failed before the breaker opened, so the measured speed was wrong.
         const [oldest] = kept;
         lately.delete(account);
         const speed = oldest === undefined ? before : oldest.speed;

@@ -50,7 +50,7 @@ function allowAccount(account: AccountNow, connections: number): Allowance {
     return { count, most, ...whyOf(room, { count: free, why: "in_flight" }) };
   }
   const permitTimes = permits.times.slice(sent);
-  // More than a machine has the CPU for would only miss their permits.
+  // More calls than a machine has CPU for would only miss their permits.
   const free = Math.max(firstPacedAllowance, speed) - inFlight;
   const count = Math.max(0, Math.min(permitTimes.length, room.count, lagMax, free));
   const most = Math.min(permits.times.length, lagMax);
@@ -58,7 +58,7 @@ function allowAccount(account: AccountNow, connections: number): Allowance {
   return { count, most, ...by, permitTimes: permitTimes.slice(0, count) };
 }
 
-/** Returns why no more calls may go: for the rule whose room is less than what the account takes. */
+/** Returns why no more calls may go: the rule that leaves less room than the account takes. */
 function whyOf(room: Room, speed: { count: number; why: string }) {
   return room.count < speed.count && room.why !== undefined
     ? { why: room.why, isBySpeed: false }
@@ -139,7 +139,10 @@ function findSlowRoom(
   const accounts = new Set<string>();
   // All tests have one share: many testers would leave little to each real account.
   const sharerOf = (account: string) => (isTestClient(account) ? "tests" : account);
-  /** Accounts whose calls may wait for a slow service before their request, which must leave half of the account to its other agents. */
+  /**
+   * Accounts whose calls may wait for a slow service before their request. These calls must leave half of the account
+   * to its other agents.
+   */
   const checked = new Set<string>();
   let all = 0;
   for (const one of snapshot.all()) {

@@ -23,9 +23,9 @@ export function checksOf({ target }: Pick<Waiting, "target">): readonly string[]
 const none: Asking = { waiting: 0, backlogs: 0, isActive: false };
 
 /**
- * Returns how many more calls of an account may wait for a check, so that each is asked in time: the accounts whose calls wait
- * for it share its room evenly. A call that the check cannot take holds a place of its account for seconds, without success. While
- * the account has calls of other agents, half of its places are theirs.
+ * Returns how many more calls of an account may wait for a check, so that each is asked in time: the accounts whose
+ * calls wait for the check share its room evenly. A call that the check cannot take occupies a place of its account
+ * for seconds without success. While the account has calls of other agents, half of its places are reserved for them.
  */
 export function createCheckRoom(
   {
@@ -72,9 +72,9 @@ export function createCheckRoom(
 }
 
 /**
- * Leaves out backlogs for whose calls their checks have no room. Chance decides which ones: the turns would begin with the
- * same client at each tick. Backlogs whose heads are unknown come last, as they may be empty. Urgent calls of a client and
- * agent stay or go with the others.
+ * Leaves out backlogs if their checks have no room for their calls. The choice is random, because turns would begin
+ * with the same client at each tick. Backlogs with unknown heads come last, because they may be empty. Urgent calls
+ * of a client and agent stay or go with the others.
  */
 export function withinCheckRoom(
   backlogs: readonly Waiting[],

@@ -24,11 +24,14 @@ export interface Chosen {
   /** True for accounts of which due rows were left. */
   busy: ReadonlyMap<string, boolean>;
   /**
-   * Backlogs of which no row was chosen though rows are due, and their accounts and they themselves are allowed more.
-   * Absent: nothing was read that says so.
+   * Backlogs of which no row was chosen, though rows are due and the backlog and its account have an allowance.
+   * Absent: nothing that was read shows that.
    */
   left?: readonly string[];
-  /** Accounts of which rows had to be left as others are under way, whose results are to be polled. */
+  /**
+   * Accounts of which rows had to be left because other calls are in progress. The results of these calls are to be
+   * polled.
+   */
   full: readonly string[];
 }
 

@@ -25,8 +25,8 @@ function asCall({ id, of }: DueRow): Call {
 }
 
 /**
- * Decides due rows, without their context: `open` rows may be dialed now, `closed` ones must not, and are to be
- * written. A row that has changed meanwhile, or cannot be read, or whose documents cannot, is neither.
+ * Decides due rows, without their context. `open` rows may be dialed now; `closed` rows must not, and are to be
+ * written. A row is neither if it has changed meanwhile, or if it or its documents cannot be read.
  */
 export async function decideRows(
   due: readonly DueRow[],

@@ -10,7 +10,7 @@ const takeOverTries = 10;
 /** The dispatchers' document, as its holder last wrote it. */
 export type DispatcherLease = StoredDocument<"dispatcher">;
 
-/** Takes over from a dispatcher that does not beat or has run its time. Undefined: the other dispatcher continues. */
+/** Takes over from a dispatcher that does not beat or whose time is over. Undefined: the other dispatcher continues. */
 export async function takeOver(
   deps: Pick<DialerDeps, "documents" | "clock" | "random" | "dispatcher" | "log">,
 ): Promise<DispatcherLease | undefined> {
@@ -20,7 +20,7 @@ export async function takeOver(
     const now = clock.now();
     const hasTime = current !== undefined && now - current.value.since < dispatcher.lifeMs;
     if (hasTime && isBeating(current.value, now)) {
-      // A beat is never ahead, nor is the time since which a dispatcher has run.
+      // Neither a beat nor the start of a dispatcher lies in the future.
       const until = Math.max(current.value.beatAt, current.value.since);
       if (!(await isLeaseVoid({ name: "dispatcher", until, lifeMs: 0 }, deps))) return undefined;
     }

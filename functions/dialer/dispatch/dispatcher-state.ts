@@ -64,8 +64,8 @@ export function createDispatcherState(
 }
 
 /**
- * Returns the latest time at which the request of a call under way has ended. The claim of a dead dialer stays for
- * minutes, until it lapses and a sweep expires it. If such claims counted as in flight, as many as the account's
+ * Returns the latest time at which the request of a call in progress has ended. The claim of a dead dialer stays for
+ * minutes, until it expires and a sweep handles it. If such claims counted as in flight, as many as the account's
  * allowance would stop all its calls. If answers are quick, requests stop counting once they would be slow.
  */
 function requestEndsAt(call: DialingCall, snapshot: Snapshot): number {

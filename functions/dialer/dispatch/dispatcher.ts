@@ -12,7 +12,7 @@ const idleBeatMs = 5_000;
 /** Maximum queries of a tick, and of a quick tick. */
 const tickQueries = 14;
 const quickTickQueries = 4;
-/** Statements that are left when the loop ends: a tick of many rows may send more than is planned for one. */
+/** Statements that are reserved at the end of the loop: a tick of many rows may send more than is planned for one. */
 const reservedStatements = 300;
 
 /**
@@ -79,8 +79,8 @@ async function runLoop(
 }
 
 /**
- * Ends an idle loop: releases the lease, and then ticks once more, as a writer of rows that saw this dispatcher beat
- * has not woken another.
+ * Ends an idle loop: releases the lease and then ticks once more, because a writer of rows that saw this dispatcher
+ * beat has not woken another.
  *
  * @returns false if a row has become due meanwhile
  */

@@ -195,8 +195,8 @@ interface Resolving {
 }
 
 /**
- * Puts together what bears on each backlog whose agent has a route. A backlog waits, as one without a route does, while
- * only a later version can read its breaker or what is known of its account: the others must go on.
+ * Combines everything that affects each backlog whose agent has a route. A backlog waits, like one without a route,
+ * while only a later version can read its breaker or its account's document: the others must continue.
  */
 function toWaiting(
   backlogs: Iterable<Backlog>,

@@ -74,7 +74,7 @@ export async function chooseQuick(
   return chosen;
 }
 
-/** Dispatches the chosen rows, notes backlogs that wait though they need not, and writes off those that must not be dialed. */
+/** Dispatches the chosen rows, notes backlogs that wait without a reason, and writes rows that must not be dialed. */
 export async function send(
   { rows, closed, busy, full, left }: Chosen,
   state: DispatcherState,

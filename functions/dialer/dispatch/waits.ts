@@ -12,8 +12,8 @@ interface Undispatched {
 }
 
 /**
- * Backlogs that wait though they need not: rows of them are due and allowed, and ticks dispatch none. That is a fault, such
- * as a queue that takes no messages. They outlive a dispatcher, as each lives for a minute only.
+ * Backlogs that wait without a reason: rows of them are due and allowed, and ticks dispatch none. That is a fault,
+ * such as a queue that takes no messages. The record outlives a dispatcher, because each lives for only a minute.
  */
 export interface Waits {
   note(undispatched: Undispatched, now: number): void;

@@ -21,10 +21,7 @@ export function toTried(
   return { at, event: event.id, type: event.type, try: event.tries + 1, ms, ...how };
 }
 
-/**
- * Adds tries to the list of a client's own receiver, by one write. Never throws: the list is for looking, and a try
- * that it lacks is missing nowhere else.
- */
+/** Adds tries to the list of a client's own receiver, by one write. Never throws, because only people read the list. */
 export async function recordDeliveries(
   tried: readonly Tried[],
   { name }: ClientReceiver,

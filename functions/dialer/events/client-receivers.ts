@@ -33,8 +33,8 @@ export async function findReceiverOf(
 }
 
 /**
- * Drops the deliveries to removed receivers from rows. What this process knows may be a minute old, so it reads the
- * receivers again before it drops anything: a row may have events for one that was made since.
+ * Drops the deliveries to removed receivers from rows. The cache of this process may be a minute old, so it reads the
+ * receivers again before it drops anything: a row may have events for a receiver that was made since.
  *
  * @returns the rows without them
  */
@@ -57,7 +57,7 @@ export async function dropGone(
     if (row === rows[index] || seen === undefined) return [];
     return { next: { ...row, version: random.version() }, seen };
   });
-  // A row that others write meanwhile is looked at again.
+  // A row that other writers change meanwhile is read again.
   if (changes.length > 0) await ledger.write(changes);
   return kept;
 }
@@ -79,7 +79,7 @@ export function clientReceiverHealthIn(
   const health: ReceiverHealth = {
     isDown: state.probeAt !== undefined,
     isProbeDue: state.probeAt !== undefined && state.probeAt <= clock.now(),
-    // The lease alone permits it.
+    // only the lease permits the write
     async takeProbe() {
       const nothing = () => undefined;
       return {
@@ -96,7 +96,7 @@ export function clientReceiverHealthIn(
       }
       state = { ...state, failures: state.failures + 1 };
       if (health.isDown) {
-        // Several requests may be under way as it opens: the first failure of a turn alone sets the probe.
+        // Several requests may be in progress when it opens: only the first failure of a turn sets the probe.
         if ((state.probeAt ?? 0) > clock.now()) return;
         open(nextIntervalMs("receiver", state.intervalMs ?? 0));
       } else if (state.failures >= failuresMax || isGone(answer)) {

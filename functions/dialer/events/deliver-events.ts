@@ -24,7 +24,7 @@ type DeliverMessage = Extract<EventMessage, { kind: "deliver" }>;
 const eventsPerWrite = 25;
 /** Time reserved for the last answer, its write, and the acknowledgement of the message. */
 const afterPostsMs = 35_000;
-/** Time in which one delivery begins requests to a receiver, before others have their turns. */
+/** Time in which one delivery begins requests to a receiver before other receivers have their turns. */
 const turnMs = 1_000;
 /** A receiver counts as slow after an answer that takes this long, until one takes less. */
 export const slowMs = 5_000;

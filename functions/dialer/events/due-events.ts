@@ -30,8 +30,8 @@ const soonMs = 2 * retrySeconds * 1000;
 const writesMax = 4;
 
 /**
- * Reads the due events of these calls and requests, in the order of their due times. If the plan has another receiver
- * for a client by now, the client's calls are moved into that receiver's list, and only it gets their events.
+ * Reads the due events of these calls and requests, in the order of their due times. If the plan now has another
+ * receiver for a client, the client's calls are moved into that receiver's list, and only it gets their events.
  */
 export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },

@@ -12,7 +12,7 @@ import { leaseIn, receiverKeyOf } from "./receiver-lease.ts";
 
 type ReceiverCommand = Extract<EventMessage, { kind: "test-event" }>;
 
-/** Does what a client wants done with its own receiver. @throws if the ledger or the queue cannot be reached */
+/** Executes a client's command about its own receiver. @throws if the ledger or the queue cannot be reached */
 export async function runReceiverCommand(
   message: ReceiverCommand,
   slots: Semaphore,
@@ -21,14 +21,17 @@ export async function runReceiverCommand(
     "documents" | "settings" | "clock" | "random" | "sweepSeconds" | "log" | "memory"
   >,
 ): Promise<AckOrRetry> {
-  // The client may have made or changed the receiver just now, and what this process knows may be a minute old.
+  // The client may have made or changed the receiver just now, and the cache of this process may be a minute old.
   deps.memory.knownReceivers.delete(parseClientReceiver(message.receiver)?.client ?? "");
   const receiver = await findReceiverOf(message.receiver, deps);
   if (receiver === undefined || !isClientReceiver(receiver)) return "ack";
   return postTest(message, { receiver, slots }, deps);
 }
 
-/** Posts `receiver.test` once, at the receiver's pace. A receiver that is down gets it too, and is up again once it takes it. */
+/**
+ * Posts `receiver.test` once, at the receiver's pace. A receiver that is down gets it too, and counts as up again
+ * once it accepts it.
+ */
 async function postTest(
   { id, sentAt }: ReceiverCommand,
   { receiver, slots }: { receiver: ClientReceiver; slots: Semaphore },

@@ -20,8 +20,8 @@ export interface ReceiverLease extends TurnState {
   /** Resolves to true while another invocation has it, as read, unless its clock was wrong when it took it. */
   isTaken(): Promise<boolean>;
   /**
-   * True if the sweep's messages alone are delivered: the receiver is slow, and was tried since the last sweep. One that
-   * was left alone for longer may be well again, so that the next event is delivered by its own message.
+   * True if only the sweep's messages are delivered: the receiver is slow, and was tried since the last sweep. A
+   * receiver without a request for longer may be well again, so its next event is delivered by its own message.
    */
   isSweptOnly: boolean;
   /** Takes the lease. False: another invocation has taken it since it was read. */

@@ -14,7 +14,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
-/** Life of the record of a delivery: longer than any function stands still. */
+/** Life of the record of a delivery: longer than any function can be frozen. */
 const rememberedMs = dayMs;
 /** Maximum tries of a write if other writes come first. */
 const writesMax = 4;
@@ -46,8 +46,8 @@ type TriedRequest = Tried & { finishedAt: number | null };
 
 /**
  * Writes the outcome of a try to deliver `request.finished`. After a delivery the request's document is removed, and
- * a `delivered-request` is written: it shows if a function that stood still writes the request's document again. If
- * an operator has replayed the event since the try, `finishedAt` differs, and the try is ignored.
+ * a `delivered-request` is written, which shows if a frozen function writes the request's document again. If an
+ * operator has replayed the event since the try, `finishedAt` differs, and the try is ignored.
  *
  * @returns the state of the delivery; undefined if it has succeeded or the try does not count
  * @throws if the documents cannot be read or written

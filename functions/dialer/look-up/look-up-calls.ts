@@ -30,7 +30,10 @@ const lookUpSecondsMax = 20;
 const timeNeededMs = 35_000;
 /** Maximum age of a claim whose record counts for the circuit breakers. */
 const recordMsMax = 120_000;
-/** Time after the review time for which a restored call waits for its first look-up, as many calls are looked up then. */
+/**
+ * Time after the review time for which a restored call waits for its first look-up, because many calls are looked up
+ * then.
+ */
 const lostExtraMs = hourMs;
 
 /**
@@ -102,8 +105,8 @@ async function lookUpOne(
 }
 
 /**
- * Looks up a call now, after a callback, and settles it if found. Otherwise the row stays unchanged, as nothing is
- * proved.
+ * Looks up a call now, after a callback, and settles it if found. Otherwise the row does not change, because nothing
+ * is proved.
  *
  * @throws ProviderUnreachableError if the provider could not be asked
  * @throws if the ledger could not be reached
@@ -118,7 +121,7 @@ export async function findNow(
   if (found !== undefined && !("notPlaced" in found)) await settleFound(found, lookUp, deps);
 }
 
-/** True if a call whose claims a restore lost may wait longer, as thousands may have come due at once. */
+/** True if a call whose claims a restore lost may wait longer, because thousands may have become due at once. */
 function mayStillBePolled(
   { lostUntil, unknownSince }: CallRow,
   { clock, settings }: Pick<DialerDeps, "clock" | "settings">,

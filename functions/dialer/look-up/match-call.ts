@@ -38,7 +38,7 @@ export function findPeriod(
 /**
  * Returns the provider's id of the sought call. A call found by our id is certain. A call found by number is accepted
  * only if it is the only candidate that belongs to no other row, and if no other row to that number may have been
- * placed in that period. Rows of other accounts count, too, as their provider may call through this account's
+ * placed in that period. Rows of other accounts count too, because their provider may call through this account's
  * carrier.
  */
 export async function findOwnId(
@@ -50,9 +50,9 @@ export async function findOwnId(
   const { call, row } = lookUp;
   const { route, numberHash } = row;
   const { ledger, documents, clock, random, settings } = deps;
-  // A restore may also have lost rows of other calls to this number, one of which the candidate could be.
+  // A restore may also have lost rows of other calls to this number, and the candidate could be one of them.
   if (row.lostUntil !== null) return undefined;
-  // Under a HASH_KEY that is not held, the calls to this number cannot be found by its hash.
+  // Under a missing HASH_KEY the hash of this number does not find its calls.
   const hashes = settings.numbers.own(hashedNumberOf(call));
   if (!hashes.includes(numberHash)) return undefined;
   const { from, until } = findPeriod(row, deps);

@@ -10,8 +10,8 @@ type DayDeps = Pick<DialerDeps, "documents" | "log">;
 type Handle = (claims: readonly ClaimedCall[], deps: DayDeps) => Promise<readonly ClaimedCall[]>;
 
 /**
- * Counts the claimed calls of one delivery towards the days of their accounts. Those of one day that are counted, or given
- * back, at the same time share a statement. No day waits for another's.
+ * Counts the claimed calls of one delivery towards the days of their accounts. Calls of one day that are counted or
+ * subtracted at the same time share a statement. No day waits for another's.
  */
 export function createAccountDays(deps: DayDeps): AccountDays {
   const together = (handle: Handle) => {
@@ -58,11 +58,11 @@ async function enterDay(
   }
   const left = Math.min(all.left, claims.length);
   if (left === 0) return [];
-  // Another delivery may have taken this room meanwhile: the calls then wait, and go while the day has some.
+  // Another delivery may have taken this room meanwhile. The calls then wait, and go as long as the day has room.
   return (await count(left)).isCounted ? claims.slice(0, left) : [];
 }
 
-/** Gives back the counts of one day. If this fails, its account may place fewer calls on it. */
+/** Subtracts the counts of one day. If this fails, its account may place fewer calls on that day. */
 async function leaveDay(
   claims: readonly ClaimedCall[],
   { documents, log }: DayDeps,

@@ -43,8 +43,7 @@ function addEntry(
   // A process that claimed the call first may have died before it counted the call: then there is no
   // entry yet.
   const hasEntry = row.resent && own !== undefined;
-  // A later claim has counted the call while this holder stood still: counting here would overwrite
-  // that entry.
+  // A later claim has counted the call while this holder was frozen: counting here would overwrite that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
     return { freeAt: undefined };
   }
@@ -83,8 +82,9 @@ function createTurns() {
 }
 
 /**
- * Creates reads and writes of numbers' documents, one for each hash of a number. Those of a delivery at the same time share
- * a statement where the store is one engine. Elsewhere one that hangs would delay the calls to all other numbers.
+ * Creates reads and writes of numbers' documents, one for each hash of a number. If the store is one engine, those of
+ * a delivery at the same time share a statement. Otherwise one hanging request would delay the calls to all other
+ * numbers.
  */
 function createCapDocuments({
   documents,
@@ -97,7 +97,7 @@ function createCapDocuments({
   const reads = new DataLoader<string, StoredDocument<"cap"> | undefined>(
     async (keys) => {
       const found = await read(keys);
-      // A document that only a later version can read holds the calls to its own number alone.
+      // A document that only a later version can read blocks only the calls to its own number.
       return keys.map((key) => {
         const one = found.find("cap", key);
         return one === undefined || isReadable(one) ? one : new UnreadableError("a cap");
@@ -114,7 +114,7 @@ function createCapDocuments({
       const found = await read(keys);
       return keys.map((key) => found.get("cap", key));
     },
-    /** Writes one after the other, and resolves to false where one has another version than that seen. */
+    /** Writes one after the other, and resolves to false if a document has another version than the one seen. */
     async writeAll(
       keys: readonly string[],
       entries: readonly Entry[],
@@ -141,12 +141,12 @@ function createCapDocuments({
 function createKeys(numbers: NumberHasher) {
   return {
     /**
-     * The number's hashes under today's HASH_KEY: that of a row may be older. While HASH_KEY is rotated, a call is counted
-     * under both keys, the former one first. So processes that hold one of them alone and those that hold both write over
+     * The number's hashes under today's HASH_KEY; the row's hash may be older. While HASH_KEY is rotated, a call is
+     * counted under both keys, the former one first. So processes with one key and processes with both write over
      * each other's versions, and no two of them take the last room together.
      */
     keysOf: (call: Call) => numbers.underEach(hashedNumberOf(call)).toReversed(),
-    /** Hashes that a number's calls may be counted under besides. A call of them at the same moment is not seen. */
+    /** Other hashes that a number's calls may be counted under. A call under them at the same moment is not seen. */
     otherKeysOf: (call: Call, keys: readonly string[]) =>
       numbers.all(hashedNumberOf(call)).asked.filter((key) => !keys.includes(key)),
   };
@@ -169,9 +169,9 @@ export function createCaps(deps: CapDeps) {
 
   return {
     /**
-     * Counts a call that is about to be dialed, at the time of its permit: counted at its claim, some seconds before,
-     * its number would be free too soon. A resend may ring now, so it takes a new timestamp in the cap entry it already
-     * has.
+     * Counts a call that is about to be dialed, at the time of its permit. If it were counted at its claim, some
+     * seconds before, its number would be free too soon. A resend may ring now, so it takes a new timestamp in the
+     * cap entry that it already has.
      *
      * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
      * undefined if that is not known, or if there is no permit

@@ -7,8 +7,8 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { ToWrite } from "./write-decisions.ts";
 
 /**
- * Moves the do-not-call entries of calls that are refused now from the former HASH_KEY to the current one.
- * Never throws: what is left is moved by the next call.
+ * Moves the do-not-call entries of calls that are refused now from the former HASH_KEY to the current one. Never
+ * throws: the next call moves the rest.
  *
  * @param read documents by which the calls were refused
  */

@@ -32,7 +32,7 @@ export async function settleSurely(
 ): Promise<Settling> {
   const { ledger, clock, random, log } = deps;
   const { id: call_id, state } = settlement;
-  /** Retries have the same version, so that a write whose answer was lost is recognised. */
+  /** Retries have the same version, so that a write whose answer was lost is recognized. */
   let version = random.version();
   let current: CallRow | undefined = row;
   let conflicts = 0;

@@ -6,7 +6,7 @@ import { minuteMs } from "#shared/lib/units.ts";
 
 /** Time without a beat after which a dispatcher counts as dead. */
 const beatMsMax = 10_000;
-/** A dispatcher continues while a row is due within this time. Later rows are left to the dispatcher of the next minute. */
+/** A dispatcher continues while a row is due within this time. The dispatcher of the next minute handles later rows. */
 export const soonMs = minuteMs;
 
 /** True if a dispatcher beats. */

@@ -16,14 +16,14 @@ import { ensureBacklogs } from "../record/open-backlogs.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
-/** Time after a call's end was read at which its record is last read for its analysis. */
+/** Time after a call's end was read at which its record is read for the last time for its analysis. */
 const analysisMsMax = 45 * minuteMs;
 /**
- * Maximum delay of such a reading. One that is later is left out: so the last one is over within an hour, and a client with
- * many such calls delays another's by this at most.
+ * Maximum delay of such a reading. A later one is left out. So the last reading is done within an hour, and a client
+ * with many such calls delays another's by at most this time.
  */
 const lateMsMax = 15 * minuteMs;
-/** Maximum tries of a wish's writes if others come first. */
+/** Maximum tries of a wish's writes while other writes come first. */
 const triesMax = 4;
 
 type Settings = Pick<DialerDeps, "settings">;
@@ -57,7 +57,7 @@ export function findAnalysisPoll(
   const { callBack, result, request, updatedAt, history } = row;
   const isOver = callBack !== undefined || request === null || !mayPromise(row, at);
   if (isOver || told?.isAnalyzed !== false) return undefined;
-  // Nobody says anything in a call that nobody answers.
+  // A call that nobody answered has no wish.
   if (result?.status !== "completed" && result?.status !== "voicemail") return undefined;
   if (history.some(({ reason }) => reason === contradicted)) return undefined;
   const endedAt = result.readAt ?? updatedAt;
@@ -95,9 +95,10 @@ export function completeEnded(
 }
 
 /**
- * Handles a wish that is read once its call has a successor: one that waits becomes the call-back. The successor is changed
- * first, under its version, so that whoever claims it comes first or not at all; then the call says the outcome of the wish.
- * A crash between both leaves a promise, which the next reading of the wish finds.
+ * Handles a wish that is read after its call has a successor. A waiting successor becomes the call-back. The
+ * successor is changed first, under its version, so that a dialer claims it either before the change or not at all;
+ * then the call's row records the outcome of the wish. A crash between both leaves a promise, which the next reading
+ * of the wish finds.
  *
  * @throws ConflictError if others keep changing the rows
  */
@@ -132,11 +133,11 @@ async function changeSuccessor(
 ): Promise<CallBack> {
   const { next } = row;
   const successor = next && (await readRow(next.id, deps));
-  // It is about to be made.
+  // The successor is about to be dialed.
   if (successor === undefined && isTryPending(row)) throw conflict();
   const tooLate = { reason: "too_late" } as const;
   if (successor === undefined) return tooLate;
-  // An earlier reading of the wish has come so far.
+  // An earlier reading of the wish has written this much.
   if (successor.tries?.promisedAt !== undefined) return { at: successor.tries.promisedAt };
   const { table, schedule } = deps.settings;
   const { request, state } = successor;

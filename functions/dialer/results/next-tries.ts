@@ -20,9 +20,10 @@ import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /**
- * Completes the write of a call's result, for a call of an agent with `retry` or `callBacks`: names the call that follows,
- * and keeps the row due until that call has a row, so that a crash between the two writes ends no chain. Where none follows,
- * erases the number and the context: at the latest at the end of the chain, or once the analysis was read.
+ * Completes the write of a call's result, for a call of an agent with `retry` or `callBacks`. It names the call that
+ * follows, and leaves the row due until that call has a row, so that a crash between the two writes ends no chain. If
+ * no call follows, it erases the number and the context: at the latest at the end of the chain, or once the analysis
+ * was read.
  *
  * @param change.before the row without the result
  * @param change.told the record's wish to be called back
@@ -136,7 +137,10 @@ export async function cancelNextTry(
   deps.log("alarm", "try.not_cancelled", { call_id: last.id, state: last.state });
 }
 
-/** Has the journal end a cancelled try again if a restore brings it back without what its ancestor's provider has said since. */
+/**
+ * Writes to the journal that a cancelled try is cancelled again if a restore brings it back without its ancestor's
+ * later result.
+ */
 async function recordCancelled(
   { id }: CallRow,
   deps: Pick<DialerDeps, "settings" | "clock" | "journal" | "random" | "log">,

@@ -38,8 +38,9 @@ export async function optOut(
 const youngMs = 2 * hourMs;
 
 /**
- * Puts a row's number onto the list: under the current key, or by the row's hash once the number is erased. Where neither
- * this process nor the list knows the hash's key, another process may; an old row's is lost, and its number with it.
+ * Puts a row's number on the list: under the current key, or by the row's hash once the number is erased. If neither
+ * this process nor the list knows the hash's key, another process may know it. The key of an old row is lost, and its
+ * number too.
  */
 export async function listCallee(
   { id, client, mode, request, numberHash, acceptedAt }: CallRow,
@@ -53,7 +54,7 @@ export async function listCallee(
 }
 
 /**
- * Puts a number onto the list by its hash alone. `client` and `acceptedAt` are unknown where its row is lost.
+ * Puts a number on the list by its hash alone. `client` and `acceptedAt` are unknown if its row is lost.
  *
  * @throws if another process may know the hash's key: a later try may succeed
  */
@@ -77,8 +78,8 @@ export async function listHash(
 }
 
 /**
- * Lists a hash, also in the journal, so that a restore of the ledger does not bring the callee back. Test calls have
- * callees that are nobody: their hashes stand for an hour.
+ * Lists a hash, also in the journal, so that a restore of the ledger does not undo the opt-out. Test calls have no
+ * callees, so their hashes stay for an hour.
  */
 async function listEntry(
   numberHash: string,

@@ -8,18 +8,18 @@ const failuresMax = 40;
 /** Handles the failures of rows, each of which concerns its own row alone. */
 export interface OwnFailures {
   /**
-   * Does work on rows together. If it fails, does it on either half of them, until a failure is one row's own.
+   * Works on rows together. If that fails, it works on each half separately, until a failure concerns a single row.
    *
    * @throws if a row cannot be postponed, as the ledger is down, or if too many rows fail
    */
   apart(rows: readonly OpenRow[], work: (some: readonly OpenRow[]) => Promise<void>): Promise<void>;
-  /** Puts back a row that cannot be handled: it is polled later, and an alarm names it. @throws as `apart` does */
+  /** Postpones a row that cannot be handled: it is polled later, and an alarm names it. @throws as `apart` does */
   putBack(row: OpenRow, error: unknown): Promise<void>;
 }
 
 /**
- * Creates the failures of one message. A row whose record cannot be handled, as the journal is down or its hash is of another
- * HASH_KEY, must not delay the results of its account.
+ * Creates the handler of the failures of one message. A row whose record cannot be handled, because the journal is
+ * down or its hash belongs to another HASH_KEY, must not delay the results of its account.
  *
  * @param isPostponed false if the rows' next polls stay as they are
  */

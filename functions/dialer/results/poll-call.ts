@@ -39,8 +39,8 @@ export async function pollNow(
 }
 
 /**
- * Time after a call's end in which a callback has its record read once more, where it may report an opt-out or a wish to be
- * called back.
+ * Time after a call's end in which a callback causes one more reading of its record, if the record may report an
+ * opt-out or a wish to be called back.
  */
 const analysisMsMax = hourMs;
 

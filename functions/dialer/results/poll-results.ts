@@ -92,7 +92,7 @@ export async function pollAccount(
       isPolled || awaitsAnalysis(row) || begunAt >= row.claimedAt + goneMs;
     const unread = open.filter((row) => !isRead(row));
     await own.apart(unread.filter(isGivenUp), (some) => giveUp(some, begunAt, deps));
-    // Otherwise the same ones would come first in each sweep, before older ones of which nothing becomes known either.
+    // Otherwise the same calls would come first in each sweep, before older ones whose results stay unknown too.
     const held = unread.filter((row) => !isGivenUp(row));
     await postpone(held, { isKept: true }, deps);
     if (isSpent(deps)) return false;
@@ -105,8 +105,8 @@ export async function pollAccount(
 }
 
 /**
- * Leaves out the readings of ended calls' records that are too late, before any record is read: the provider may be down or have
- * too many to answer, and the calls' numbers must go.
+ * Leaves out the readings of ended calls' records that are too late, before any record is read: the provider may be
+ * down or have too many to answer, and the calls' numbers must be erased.
  */
 async function leaveOutLate(
   lane: { key: string },
@@ -124,7 +124,7 @@ async function leaveOutLate(
   }
 }
 
-/** Writes of calls that nothing more will become known of them. */
+/** Records that nothing more will become known about these calls. */
 async function giveUp(rows: readonly OpenRow[], at: number, deps: DialerDeps): Promise<void> {
   await writeResults(
     rows.map((row) => ({ row, result: undefined })),
@@ -133,7 +133,7 @@ async function giveUp(rows: readonly OpenRow[], at: number, deps: DialerDeps): P
   );
 }
 
-/** Orders calls to be polled: by turns three that wait for their results, and one that waits for its analysis. */
+/** Orders calls to be polled: in turns three that wait for their results, and one that waits for its analysis. */
 function inTurns(rows: readonly OpenRow[]): OpenRow[] {
   let [results, analyses] = [0, 0];
   const turns = rows.map((row) => ({
@@ -193,7 +193,7 @@ async function pollLists(
   const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
   for (const [key, route] of routes) {
     const { listResults } = settings.providerOf(route);
-    // No list has an analysis, and a call that ended long ago would have one begin early.
+    // No list has an analysis, and for a call that ended long ago the wait for the analysis would begin early.
     const own = left.filter((row) => JSON.stringify(row.route) === key && !awaitsAnalysis(row));
     if (listResults === undefined || own.length < listedMin) continue;
     await clock.sleep(1000 / settings.table.account(route).pollsPerSecond);
@@ -210,7 +210,7 @@ async function pollLists(
       },
     );
     const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    // Calls whose callee opted out are polled one by one: first their numbers are listed.
+    // Calls whose callee opted out are polled one by one: their numbers are listed first.
     const isListed = (row: OpenRow) => {
       const result = resultIn(row);
       if (result === undefined || result.optedOut === true || awaitsAnalysis(row)) return false;
@@ -255,7 +255,7 @@ async function pollEach(
         if (failures === failuresMax) throw error;
       } else await own.putBack(row, error);
     }
-    // The sandbox needs no rest, and one client's test calls must not keep another's waiting.
+    // The sandbox needs no pause, and one client's test calls must not delay another's.
     const restMs = row.route.provider === sandboxType ? 0 : 1000 / pollsPerSecond;
     await clock.sleep(startAt + restMs - clock.now());
   }

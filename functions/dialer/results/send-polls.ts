@@ -4,7 +4,7 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time for which an account is known that the plan has lost: its calls' numbers are gone within hours. */
+/** Time for which a lost account of the plan is remembered: the numbers of its calls are erased within hours. */
 const knownMs = 2 * dayMs;
 
 /** Accounts whose calls may keep their numbers after they were placed. */

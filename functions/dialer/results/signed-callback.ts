@@ -44,11 +44,11 @@ interface SignedReport {
 }
 
 /**
- * Handles a callback whose signed body contains the result. It is verified before anything else: then it proves that
- * the provider has the call, also under a claim that a restore of the ledger has lost, and its opt-out is listed in every
- * state of the row and without a row. A call of unknown outcome is settled PLACED. A call that is being dialed is left
- * to its holder. A callback that does not verify or is malformed is dropped, except a webhook's while its secret is being
- * replaced.
+ * Handles a callback whose signed body contains the result. The signature is verified before anything else. A
+ * verified callback proves that the provider has the call, even under a claim that a restore of the ledger has lost,
+ * and its opt-out is listed in every state of the row and without a row. A call of unknown outcome is settled PLACED.
+ * A call that is being dialed is left to its holder. A callback that does not verify or is malformed is dropped,
+ * except a webhook's while its secret is being replaced.
  *
  * @throws if the ledger could not be reached. The message is then retried
  */
@@ -90,8 +90,8 @@ function findRouteOf(
 }
 
 /**
- * Lists the opt-out of a callback whose call has no row. A restore may have lost the row: until it is done, the call may
- * get one again, so the callback is kept.
+ * Lists the opt-out of a callback whose call has no row. A restore may have lost the row. Until the restore is done,
+ * the call may get a row again, so the callback is retried.
  */
 async function followWithoutRow(
   { message, attempt, report }: SignedReport,

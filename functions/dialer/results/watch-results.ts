@@ -84,8 +84,8 @@ async function watchPools(
 }
 
 /**
- * Counts an agent's results, and pauses it if they demand that. They are forgotten after the pause is written: a process
- * that dies before leaves them, and the next result leads to the pause.
+ * Counts an agent's results, and pauses it if they demand that. They are deleted after the pause is written: if the
+ * process dies before, they stay, and the next result leads to the pause.
  */
 async function watchAgent(
   agentId: string,
@@ -111,8 +111,8 @@ async function watchAgent(
 }
 
 /**
- * Pauses an agent until somebody resumes it, unless it is paused so. A pause that would end by itself is written over.
- * Returns true if this has paused it.
+ * Pauses an agent until somebody resumes it, unless it is already paused in this way. A pause with an end is
+ * replaced. Returns true if this call has paused it.
  */
 async function pauseAgent(
   agent: string,

@@ -61,7 +61,7 @@ export async function writeResults(
     },
     deps,
   );
-  // A record that is read once more for its analysis tells no end.
+  // A record that is read once more for its analysis reports no end.
   const changed = written.filter(({ id, history }) => {
     const before = byId.get(id)?.row;
     return !hasEnded(before?.result) || history.length !== before?.history.length;

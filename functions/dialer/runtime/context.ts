@@ -34,7 +34,7 @@ export interface DialerDeps {
   deadLetters: DeadLetters;
   /** Keeps changes that a restore of the ledger must not undo. */
   journal: Journal;
-  /** Keeps the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
+  /** Stores the epoch of the ledger outside of it: a ledger restored from a backup is behind. */
   epochStore: EpochStore;
   settings: DialerSettings;
   clock: {

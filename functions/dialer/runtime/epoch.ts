@@ -22,8 +22,8 @@ const knownMsMax = 300_000;
 
 /**
  * Reads the object store's epoch into this process's memory, at most once a minute. Never throws. A process that has
- * not read the epoch cannot notice a restore, so it dials nobody. Sweeps, which read the epoch themselves, find its
- * calls. Each delivery reads for itself, as a Worker may not wait for another request's answer.
+ * not read the epoch cannot detect a restore, so it dials nobody. Sweeps, which read the epoch themselves, find its
+ * calls. Each delivery reads for itself, because a Worker may not wait for another request's answer.
  */
 async function seeEpoch(
   deps: Pick<DialerDeps, "epochStore" | "clock" | "memory" | "log">,
@@ -130,15 +130,16 @@ export async function checkEpoch(
     ...restoreKey,
     version: random.version(),
     value: {
-      // An operator may have confirmed the restore before a sweep noticed it. The time that was named then stays.
+      // An operator may have confirmed the restore before a sweep detected it. The time that the operator named then
+      // stays.
       ...(current?.value.state === "confirmed"
         ? current.value
         : { state: "suspended", at: null, by: null, lookedUp: 0, toReview: 0 }),
-      // Calls that were due later count as not dialed before: by a clock that is behind, those of the lost time would ring again.
+      // Calls that were due later count as never dialed: by a slow clock, calls of the lost time would ring again.
       since: Math.max(clock.now(), await documents.storeTime()),
       epoch: outside,
       isWatchDone: false,
-      // A copy of the ledger from within a restore says of its journal what was true then.
+      // A copy of the ledger from within a restore has the journal's position of that time.
       journalAfter: undefined,
       pass: undefined,
       isJournalDone: false,

@@ -13,9 +13,9 @@ interface StoredLease {
 }
 
 /**
- * True if a lease is void: it lies further ahead than any such lease may, so that the clock of its holder is wrong. It
- * would stop its work until then. Not void if this process's clock is the wrong one, which the store's clock decides.
- * Never for claims, caps, live calls or permits: those stand for phones that may have rung.
+ * True if a lease is void: it ends later than any such lease may, so the clock of its holder is wrong. It would stop
+ * its work until then. The store's clock decides which clock is wrong; if it is this process's, the lease is not
+ * void. Do not use this for claims, caps, live calls or permits: those represent phones that may have rung.
  */
 export async function isLeaseVoid(
   { name, until, lifeMs }: StoredLease,

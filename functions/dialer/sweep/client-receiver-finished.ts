@@ -21,8 +21,8 @@ const type = "request.finished";
 type RequestDocument = StoredDocument<"request">;
 
 /**
- * Writes `request.finished` for the clients' own receivers into the rows of the requests' first calls, where it is
- * delivered like the calls' events. So a request that waits for such a receiver is not among those that are tracked.
+ * Writes `request.finished` for the clients' own receivers into the rows of the requests' first calls, from which it
+ * is delivered like the calls' events. So a request that waits for such a receiver is no longer tracked.
  *
  * @returns the requests that are done with. For the others another write of the row came first, or nothing can be delivered yet:
  * they are finished again later

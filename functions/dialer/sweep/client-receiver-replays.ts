@@ -17,8 +17,8 @@ const pageReplays = 50;
 type Replay = StoredDocument<"replay">;
 
 /**
- * Makes events of calls pending again for clients' own receivers, as replays order it: a step of each in turn, and each goes
- * on from its stored cursor. A chain of messages would be stopped by Lambda after sixteen
+ * Makes events of calls pending again for clients' own receivers, as replays order it: a step of each replay in turn,
+ * from its stored cursor. Lambda would stop a chain of messages after sixteen
  * (https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html).
  *
  * @param last `replaysAfter`: the replay after which the last run stopped
@@ -71,7 +71,7 @@ async function takeReplayStep(
   deps: RowDeps & Pick<DialerDeps, "eventsQueue">,
 ): Promise<Replay["value"] | undefined> {
   const { ledger, memory } = deps;
-  // The client may have made or changed the receiver just now, and what this process knows may be a minute old.
+  // The client may have made or changed the receiver just now, and the cache of this process may be a minute old.
   memory.knownReceivers.delete(parseClientReceiver(key)?.client ?? "");
   const receiver = await findReceiverOf(key, deps);
   if (receiver === undefined || !isClientReceiver(receiver)) return undefined;

@@ -13,7 +13,7 @@ import type { SweepTime } from "./sweep-time.ts";
 
 /** Age from which on entries are gathered: no writer is that late. */
 const settledMs = hourMs;
-/** Entries from which on they are worth a part, and age at which fewer are gathered. */
+/** Minimum number of entries for a part, and the age at which fewer are merged. */
 const partEntriesMin = 100;
 const gatheredMs = dayMs;
 /** Maximum entries and bytes of a part. */
@@ -21,16 +21,17 @@ const partEntriesMax = 500;
 const partBytesMax = 500_000;
 /** Requests to the object store that are under way at once. A Worker may open six connections. */
 const requestsAtOnce = 5;
-/** Entries of one page of those that are removed, and time for which they are kept: longer than any backup of the platforms. */
+/** Entries per page of removals, and the time for which entries are stored: longer than any backup of the platforms. */
 const removedEntries = 1_000;
 const storedMs = 45 * dayMs;
 
 type Reached = Pick<ValueOf<"upkeep">, "journalAfter">;
 
 /**
- * Gathers the entries of an hour ago and before into parts of some hundred each, so that a restore reads few objects. A
- * part stands behind the last of its entries, and is written before they are removed: where both are there, they are applied
- * twice, which changes nothing. Of a page of gathered entries one stays, however young: it has all of those before.
+ * Merges entries older than an hour into parts of some hundred each, so that a restore reads few objects. A part is
+ * named after its last entry, and is written before its entries are removed: if both exist, entries are applied
+ * twice, which changes nothing. Of a page of gathered entries one object stays, however young: it has all earlier
+ * ones.
  *
  * @param last `journalAfter`: the last part
  * @returns where the next run continues

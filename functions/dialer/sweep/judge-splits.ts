@@ -3,8 +3,9 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
 /**
- * Speaks the verdict on each split of the plan whose arms all have as many chains as it needs, once in a round: who looks at a
- * difference again and again, and stops when he likes it, finds one where there is none. Keeps the results of that moment.
+ * Stores the verdict on each split of the plan once all its arms have enough chains, once in a round. Somebody who
+ * looks at a difference again and again, and stops when he likes it, finds a difference that does not exist. The
+ * results of that moment are stored.
  *
  * @throws if the documents cannot be reached
  */

@@ -19,9 +19,9 @@ const reviewPagesMax = 10;
 const breakersMax = 500;
 
 /**
- * Logs what an operator asks first, once a sweep: how many calls need review, how many are due and since when, and how
- * many circuit breakers trouble has opened. Alarms compare these figures with thresholds, so that they last as long as
- * their cause. Every figure is bounded: beyond its bound it stands still. Test calls count in none.
+ * Logs the main figures, once a sweep: how many calls need review, how many are due and since when, and how many
+ * circuit breakers trouble has opened. Alarms compare these figures with thresholds, so that they last as long as
+ * their cause. Every figure has a maximum. Test calls count in none.
  *
  * @throws if the ledger or the documents cannot be read
  */
@@ -45,10 +45,10 @@ export async function logGauges(
   });
 }
 
-/** Time for which what has expired may wait to be deleted. A longer one raises an alarm. */
+/** Time for which expired data may wait for deletion. A longer wait raises an alarm. */
 const expiredMsMax = 2 * hourMs;
 
-/** Returns the seconds since which nothing is deleted: what expired before that has been. */
+/** Returns the seconds since which nothing was deleted: data that expired before that time was. */
 async function measureExpired({
   documents,
   clock,
@@ -67,7 +67,7 @@ function isOpenByTrouble({ state, cause }: ValueOf<"breaker">): boolean {
   return state !== "closed" && !throttles.has(cause);
 }
 
-/** Counts the real calls that need review. Any number of test calls hides none of them: what was not read counts as one. */
+/** Counts the real calls that need review. Test calls never hide them: unread calls count as one. */
 async function countReviews({ ledger }: Pick<DialerDeps, "ledger">): Promise<number> {
   let count = 0;
   let before: string | undefined;

@@ -11,8 +11,9 @@ const pageRows = 500;
 type Purged = Pick<ValueOf<"upkeep">, "purge" | "purgeBeganAt" | "purgedUntil">;
 
 /**
- * Deletes rows of calls accepted longer ago than the retention, and then expired documents. Unresolved calls are logged
- * first, so that none disappears silently. A purge begins each hour and continues each minute until it is finished.
+ * Deletes rows of calls accepted longer ago than the retention, and then expired documents. Unresolved calls are
+ * logged first, so that none disappears silently. A purge begins each hour and continues each minute until it is
+ * finished.
  *
  * @returns where the next one continues
  */

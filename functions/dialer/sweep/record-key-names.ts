@@ -2,9 +2,10 @@ import { changeList } from "#shared/policy/dnc-entries.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /**
- * While HASH_KEY is rotated, names both keys in the do-not-call list, and notes since when the current one is so. From then
- * on whoever lacks one of them dials nobody, and the time runs after which the former key may be retired. A
- * list that names a key that is not held stops everybody already, and is left: of three names, no HASH_KEY could hold all.
+ * While HASH_KEY is rotated, names both keys in the do-not-call list, and notes since when the current key is
+ * current. From then on a process that lacks one of them dials nobody, and the time runs after which the former key
+ * may be retired. A list that names a missing key stops everybody already, and does not change: no HASH_KEY could
+ * hold three keys.
  */
 export async function recordKeyNames(
   deps: Pick<DialerDeps, "settings" | "clock" | "documents" | "random">,

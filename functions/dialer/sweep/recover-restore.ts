@@ -33,9 +33,9 @@ type Pass = NonNullable<Restore["pass"]>;
 /**
  * Goes through the rows of a restored ledger, once an operator has confirmed the restore: every row that may have
  * been dialed in the lost time is looked up at its provider or reviewed. A pass goes through the claims and unknown
- * outcomes until it finds none, and then through the waiting rows, as recovered ones enter the former list. Each step is
- * stored, so that any number of rows takes as many sweeps as it needs. A pass that begins in a later sweep and finds nothing
- * ends the restore, as indexes may lag.
+ * outcomes until it finds none, and then through the waiting rows, because recovered rows enter the former list. Each
+ * step is stored, so that any number of rows takes as many sweeps as it needs. A pass that begins in a later sweep
+ * and finds nothing ends the restore, because indexes may lag.
  */
 export async function recover(
   document: StoredDocument<"restore">,
@@ -173,7 +173,10 @@ async function recoverRows(
   return { found: changed.length + conflicts, lookedUp, toReview };
 }
 
-/** Returns the ends of waiting calls that a person would have to review though their controls end them (`judgeLost`). */
+/**
+ * Returns the ends of waiting calls that a person would have to review, although their controls end them
+ * (`judgeLost`).
+ */
 async function readEnds(
   rows: readonly CallRow[],
   restore: Restored,

@@ -14,10 +14,11 @@ const bytesAtOnce = 1_000_000;
 type Restore = ValueOf<"restore">;
 
 /**
- * Applies a page of the journal's entries since the backup to a restored ledger, in the order of their times: opt-outs, changes
- * of the do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until all are applied. A page is
- * a step of a sweep, which stores where it ended: a later death of the sweep costs no more. A pass that finds none is the last:
- * a store may answer fewer names than there are, and entries may have come meanwhile.
+ * Applies a page of the journal's entries since the backup to a restored ledger, in the order of their times:
+ * opt-outs, changes of the do-not-call list, erasures and cancellations that the backup lacks. Nobody is dialed until
+ * all are applied. A page is a step of a sweep, which stores where it ended, so that a later death of the sweep
+ * repeats nothing. A pass that finds no entries is the last: a store may return fewer names than there are, and
+ * entries may have arrived meanwhile.
  *
  * @throws if an entry cannot be read or applied. The next sweep begins where this page did
  */

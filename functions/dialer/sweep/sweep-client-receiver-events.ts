@@ -16,7 +16,7 @@ import { messageGraceMs, roomOf } from "./sweep-events.ts";
 /** Clients of one page, and maximum clients of one sweep. The next sweep continues after them. */
 const pageClients = 50;
 const clientsMax = 200;
-/** Maximum receivers of a page that are slow or broken and get a message, so that these do not fill the queue. */
+/** Maximum slow or broken receivers of a page that get a message, so that they do not fill the queue. */
 const troubledMax = 5;
 /** Maximum rows of a list that several receivers share that a sweep looks at. */
 const sharedRowsMax = 300;
@@ -124,8 +124,8 @@ async function sweepClients(
 }
 
 /**
- * Returns the number of events that each receiver can take until the next sweep. Of those that are slow or broken, a few
- * have their turn: chance decides, so that each has one before long.
+ * Returns the number of events that each receiver can take until the next sweep. A random few of the slow or broken
+ * receivers have their turn, so that each has one before long.
  */
 function shareTurns(
   receivers: readonly ClientReceiver[],

@@ -8,8 +8,8 @@ import type { SweepTime } from "./sweep-time.ts";
 const erasuresMax = 100;
 
 /**
- * Erases rows of erased numbers that were under way, were not in the index yet, or were written later. Returns where the
- * next sweep continues.
+ * Erases rows of erased numbers that were in progress, were not in the index yet, or were written later. Returns
+ * where the next sweep continues.
  */
 export async function sweepErasures(
   { erasuresAfter }: Pick<ValueOf<"upkeep">, "erasuresAfter">,

@@ -31,7 +31,7 @@ export async function takeLease(
   const value: SweepDocument["value"] = current?.value ?? {
     epoch: 0,
     leaseUntil: 0,
-    fullRoundAt: now, // the first sweep has missed nothing yet
+    fullRoundAt: now, // the first sweep has not missed anything
     roundBeganAt: now,
     watchAfter: null,
   };

@@ -10,8 +10,9 @@ import { type LiveCall, liveCallsIn, liveKeysOf, liveMsMax } from "#shared/rules
 const youngMs = minuteMs;
 
 /**
- * Removes entries of calls that are not live by their rows, as a process may have died before it removed them, and of those
- * whose end is not known in the time that a call may take. The entry of a newer claim of the same call stays.
+ * Removes entries of calls that are not live by their rows, because a process may have died before it removed them,
+ * and entries of calls without a known end within a call's maximum duration. The entry of a newer claim of the same
+ * call stays.
  */
 export async function sweepLiveCalls(
   deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "log">,

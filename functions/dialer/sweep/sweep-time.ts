@@ -13,8 +13,9 @@ interface Part {
 }
 
 /**
- * Returns a function that begins the budget of one phase. All of them end before the sweep's invocation and its lease do. A
- * phase looks at its budget between steps, and a step takes some twenty statements: together they stay within D1's thousand.
+ * Returns a function that begins the budget of one phase. All budgets end before the sweep's invocation and its lease
+ * do. A phase checks its budget between steps, and a step takes some twenty statements: together they stay within
+ * D1's thousand.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
  */

@@ -48,8 +48,8 @@ export async function sweep(deps: DialerDeps, deadline: number): Promise<void> {
 }
 
 /**
- * Runs the phases of a sweep, what matters most first, each from the last sweep's cursor. Errors are caught for each phase, so
- * that a failing one, such as a list that cannot be read, does not stop the others.
+ * Runs the phases of a sweep, the most important first, each from the last sweep's cursor. Errors are caught for each
+ * phase, so that a failing phase, such as an unreadable list, does not stop the others.
  *
  * @throws if another sweep has taken the lease
  */

@@ -20,7 +20,7 @@ const requestsMax = 60_000;
 /** Maximum calls of one read, and of the requests of one step. */
 const pageCalls = 1_000;
 const stepCalls = 5_000;
-/** Calls after which a run leaves the other requests to the next one, as their rows take its CPU. */
+/** Calls after which a run leaves the other requests to the next run, because their rows take its CPU. */
 const callsMax = 50_000;
 
 /**
@@ -197,8 +197,8 @@ async function writeAndSend(
 }
 
 /**
- * Names requests whose document a function that stood still has written after its event was delivered. After an
- * operator's replay the event is to be delivered again.
+ * Names requests whose document a frozen function has written after its event was delivered. After an operator's
+ * replay the event is to be delivered again.
  */
 async function readDelivered(
   requests: readonly RequestDocument[],

@@ -27,8 +27,8 @@ const parts = {
 };
 
 /**
- * Does each minute what goes through all requests, erasures, backlogs or rows: apart from the sweep, which watches over claims
- * and must finish however many there are. Each part continues where it stopped. Does nothing during a
+ * Does each minute what walks through all requests, erasures, backlogs or rows. It is separate from the sweep, which
+ * handles claims and must finish however many there are. Each part continues where it stopped. Does nothing during a
  * restore. Never throws.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch

@@ -10,7 +10,10 @@ import { reportGone } from "./warn-gone-routes.ts";
 import { allBacklogs, type Step, takeStep, type Walk } from "./walk-backlogs.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
-/** Interval of the visits of every backlog, and where more calls wait than operators' views count themselves. */
+/**
+ * Interval of the visits of every backlog, and a shorter interval if more calls wait than operators' views count
+ * themselves.
+ */
 const visitEveryMs = hourMs;
 const countEveryMs = 5 * minuteMs;
 const countedMax = 50_000;
@@ -84,8 +87,8 @@ async function endExpired(
 }
 
 /**
- * Removes documents of empty backlogs that nobody has used for long. One of calls that are not urgent stays while urgent
- * calls of its client and agent may wait, as it has their speed.
+ * Removes documents of empty backlogs that nobody has used for long. The document of a backlog that is not urgent
+ * stays while urgent calls of its client and agent may wait, because it has their speed.
  */
 async function removeUnused(
   empty: readonly Backlog[],

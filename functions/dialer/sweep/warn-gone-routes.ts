@@ -10,7 +10,7 @@ export type KnownGone = Pick<ValueOf<"sweep">, "routesGone">;
 const backlogsMax = 500;
 
 /**
- * Raises an alarm for each backlog whose agent the plan has lost while calls of it wait, once: within a minute of the
+ * Raises one alarm for each backlog with waiting calls whose agent is no longer in the plan: within a minute of the
  * deployment, or of the first call. The hourly visit of all backlogs repeats it.
  *
  * @returns the backlogs that the next sweep is to know

@@ -12,7 +12,7 @@ const alarms = [
   { share: 0.7, everyMs: dayMs },
 ];
 
-/** Names the ways on for operators of a ledger that cannot grow. */
+/** Names an operator's options for a ledger that cannot grow. */
 const waysOn =
   "lower retentionDays, deploy a second service for other accounts, or deploy to AWS, whose ledger has no maximum";
 

@@ -21,8 +21,8 @@ export interface KnownEnd extends ExpectedEnd {
 }
 
 /**
- * Tells when requests are expected to end, by the forecast's own queues over everything that waits now. The calls are
- * read at most every five seconds.
+ * Returns when requests are expected to end, by the forecast's own queues over all waiting calls. The calls are read
+ * at most every five seconds.
  *
  * @param tries the requests to which later tries belong, by the tries' ids
  * @returns the ends by request; requests of which nothing waits are missing

@@ -116,7 +116,7 @@ function isQueued(one: Queued | Forecasted): one is Queued {
 }
 
 /**
- * Has a call wait for the end of what holds it.
+ * Makes a call wait for the end of its holder.
  *
  * @returns the end of a call at whose holder has no known end
  */

@@ -16,11 +16,14 @@ export interface HeldBy {
   reason: string;
   /** Name of the pause, breaker, rule of the plan, account or check. Empty: there is none. */
   name: string;
-  /** True if it is known of this very call; false where it is that of the nearest call whose row was read. */
+  /** True if it is known for this call; false if it is the holder of the nearest call whose row was read. */
   isExact: boolean;
 }
 
-/** Tells what holds a waiting call now, when it expires, and along which account it goes; undefined: it has no route. */
+/**
+ * Returns what holds a waiting call now, when the call expires, and which account it uses; undefined: it has no
+ * route.
+ */
 export type HolderNow = (waiting: WaitingCall) => {
   heldBy: HeldBy;
   account: ResolvedAccount | undefined;

@@ -65,8 +65,8 @@ export interface WaitingNow {
 const remembered = new WeakMap<object, { until: number; waiting: Promise<WaitingNow> }>();
 
 /**
- * Reads the calls that wait and serves them as the dispatcher will. The result is remembered for five seconds; those who
- * ask at the same time share it.
+ * Reads the waiting calls and serves them as the dispatcher will. The result is cached for five seconds; concurrent
+ * requests share it.
  *
  * @throws UnreachableError if they cannot be read in time
  */
@@ -125,7 +125,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   return { at: now, calls, rowsRead, agentsCut, isCut, counted: upkeep?.waiting, read, holderOf };
 }
 
-/** Returns the time from which calls are served: where no dispatcher runs, that of the clock's next one. */
+/** Returns the time from which calls are served: if no dispatcher runs, the time of the next cron. */
 function servedFrom(documents: DocumentsRead, now: number): number {
   const dispatcher = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value;
   const isIdle = dispatcher !== undefined && dispatcher.holder === null;

@@ -12,8 +12,8 @@ interface Act {
 }
 
 /**
- * Asks a person before a grave act. Resolves to undefined if it may go on, otherwise to the exit code: 0 for --dry-run,
- * 2 after a "no".
+ * Asks a person before a grave act. Resolves to undefined if the act may continue, otherwise to the exit code: 0 for
+ * --dry-run, 2 after a "no".
  *
  * @throws a Misuse where nobody can be asked and --yes is not given
  */

@@ -132,7 +132,7 @@ export const callCommands: Record<string, Command> = {
   },
 };
 
-/** Counts what `cancel` would end of a request or an agent. */
+/** Counts the calls of a request or an agent that `cancel` would cancel. */
 async function cancelAct(
   { request, agent }: { request: string | undefined; agent: string | undefined },
   ask: Client,
@@ -163,7 +163,7 @@ async function cancelAct(
   };
 }
 
-/** Tells what an order ends later: what is still on the queue, or was being written. */
+/** Reports the calls that an order cancels later: those still on the queue, or being written. */
 function laterIn(cancelled: number, ordered: number | null): string {
   if (ordered === null) return "calls still on the queue will be, too.";
   const later = Math.max(0, ordered - cancelled);

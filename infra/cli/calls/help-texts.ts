@@ -34,7 +34,7 @@ export const helps: Record<string, Help> = {
   watch: {
     args: "[requests|campaigns|needs]",
     about:
-      "Shows the table anew every few seconds until Ctrl-C. In a pipe: a line of JSON per change.",
+      "Shows the table again every few seconds until Ctrl-C. In a pipe: a line of JSON per change.",
     example: "watch needs",
   },
   forecast: {
@@ -87,7 +87,7 @@ export const helps: Record<string, Help> = {
   },
   dnc: {
     args: "add|remove|check NUMBER… | retire-former-key",
-    about: "Keeps the do-not-call list.",
+    about: "Adds, removes or checks numbers of the do-not-call list.",
     example: "dnc add --file numbers.txt",
   },
   erase: {
@@ -103,7 +103,7 @@ export const helps: Record<string, Help> = {
   clients: {
     args: "[list] | put NAME | remove NAME",
     about:
-      "Lists, makes, changes or removes clients whose tokens operators make. A limit that put is not given is lifted.",
+      "Lists, makes, changes or removes clients whose tokens operators make. put removes each limit that is not given.",
     example: "clients put shop --agents sales --waiting 500",
   },
   tokens: {
@@ -139,17 +139,17 @@ const optionTexts: Record<string, string> = {
   from: "TIME           from this time on; of calls, as accepted; such as 2026-11-21T09:00:00Z",
   until: "TIME          accepted before this time; of a pause: when it ends",
   at: "TIME             the time that is meant; now, if it is not given",
-  limit: "N             so many at most",
+  limit: "N             N at most",
   hours: "N             the last N hours",
   file: "FILE           read from this file; - is stdin",
   plan: "FILE           another dial plan, to compare",
   items: "WHICH         problems or all",
   breaker: "KEY         key of an open circuit breaker",
-  "calls-min": "N         of at least so many calls (2)",
+  "calls-min": "N         of at least N calls (2)",
   reveal: "             with what is hidden, which is recorded",
   placed: "             the provider's records show the call",
   "not-placed": "         they do not show it",
-  renew: "              hashes numbers anew after a rotation of HASH_KEY",
+  renew: "              hashes numbers again after a rotation of HASH_KEY",
   unnoticed: "          the service has not noticed the restore",
   all: "                every one",
   yes: "                does not ask",

@@ -70,7 +70,7 @@ async function listOf(verb: string | undefined, values: Values, { ask, terminal 
   return list;
 }
 
-/** Adds or removes numbers. Resolves to how many were on the list before; undefined if that is not known, as of a list that is sent anew. */
+/** Adds or removes numbers. Resolves to how many were on the list before; undefined if that is not known, as of a list that is sent again. */
 async function changeList(
   { verb, numbers }: { verb: "add" | "remove"; numbers: readonly string[] },
   values: Values,

@@ -78,7 +78,7 @@ export async function listCampaigns(values: Values, ask: Client): Promise<List> 
   return { columns: campaignColumns, rows: items, items };
 }
 
-/** Lists what needs a person. Parts that could not be read are items too, so that none is taken for well. */
+/** Lists what needs a person. Unreadable parts are items too, so that nobody assumes that they are well. */
 async function listNeeds(ask: Client): Promise<List> {
   const { needs, unread } = await ask<Needs>("/needs");
   const rows = needs.map(({ calls, calls_max, ...need }) => ({

@@ -8,7 +8,7 @@ import { show, showFacts } from "./terminal.ts";
 const lookEveryMs = 5_000;
 const failingMsMax = 60_000;
 
-/** Commands that list requests and campaigns, and that show them anew. */
+/** Commands that list requests and campaigns, and that show them again and again. */
 export const watchCommands: Record<string, Command> = {
   async requests(_rest, values, { ask, terminal }) {
     const list = await listRequests(values, ask);

@@ -55,9 +55,9 @@ export interface AwsDeps {
 }
 
 /**
- * Brings the service onto AWS, or up to date. It may be run again at any time, after an interruption too: the
- * stack is brought to what it should be, and only secrets that are absent are set. Everything that a person may
- * have forgotten is asked for before anything is created.
+ * Deploys the service to AWS, or updates it. It may be run again at any time, after an interruption too: the stack is
+ * brought to its intended state, and only missing secrets are set. It asks for everything that a person may have
+ * forgotten before it creates anything.
  *
  * @param bundledPlan content of infra/dial-plan.json
  * @throws DeployError with what to do
@@ -95,7 +95,7 @@ export async function deployToAws(
   if (isDeployed && !isCreated) await setAbsent(store, neededOf(providerSecrets, current));
   const outputsFile = `dist/deploy/${stackName}.json`;
   await mkdir(dirname(resolve(root, outputsFile)), { recursive: true });
-  await rm(resolve(root, outputsFile), { force: true }); // an earlier deployment's would be read for this one's
+  await rm(resolve(root, outputsFile), { force: true }); // Otherwise an earlier deployment's would be read for this one's.
   const tables = { dynamo, print: tools.print, ...(pauseMs !== undefined && { pauseMs }) };
   await deployStack(tools, tables, {
     name,

@@ -14,9 +14,10 @@ const templateSchema = z.object({
 });
 
 /**
- * Makes a restored table, which the settings name as `ledgerTable`, the stack's own: the stack lets its former table go,
- * which stays outside of it, takes the restored one in, and needs the setting no more. Calls go on all the while, as the
- * functions use the same table throughout. It may be run again after an interruption at any step.
+ * Makes a restored table, which the settings name as `ledgerTable`, the stack's own. The stack releases its former
+ * table, which stays outside it, and imports the restored one; then the setting is no longer needed. Calls continue
+ * meanwhile, because the functions use the same table throughout. It may be run again after an interruption at any
+ * step.
  *
  * @throws DeployError if no table is named, or it is no ledger
  */

@@ -72,7 +72,7 @@ export async function readOwnStack(
   }
 }
 
-/** Statuses of a stack whose creation failed. cdk deletes it before it creates it anew. */
+/** Statuses of a stack whose creation failed. cdk deletes it before it creates it again. */
 const failedCreation = /^(ROLLBACK_(COMPLETE|FAILED)|CREATE_FAILED)$/;
 
 /** Returns true if a deployment creates the stack, as none stands. */
@@ -105,8 +105,8 @@ export function requireDeployable(stack: StandingStack): void {
 }
 
 /**
- * Returns true while an import is unfinished: the stack has let its own table go, and the restored one is not in it yet. A
- * deployment keeps it so, as the stack would make an empty table.
+ * Returns true while an import is unfinished: the stack has released its own table, and does not have the restored
+ * one yet. A deployment does not change that, because the stack would make an empty table.
  *
  * @throws DeployError if the settings name no restored table: the service would begin with an empty ledger
  */

@@ -95,7 +95,7 @@ export function listFixes(target: Target, { queues, rules, jurisdiction }: Stand
   return [...kept, ...replaced];
 }
 
-/** Tells of queues that somebody has paused: that may be meant, so that no deployment resumes them. */
+/** Reports queues that somebody has paused. That may be intended, so no deployment resumes them. */
 export function reportPaused({ print }: Pick<Tools, "print">, { queues }: Standing): void {
   for (const [name, { isPaused }] of queues) {
     if (!isPaused) continue;

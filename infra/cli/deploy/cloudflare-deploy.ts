@@ -42,10 +42,10 @@ const ofApi = <Value>(entries: [name: string, value: Value][]) =>
   entries.filter(([name]) => readersOf(name).includes("api"));
 
 /**
- * Brings the service onto Cloudflare, or up to date. It may be run again at any time, after an interruption too: it
- * creates what is absent, and overwrites no secret. Everything that may be refused is looked at before anything is
- * created, and what cannot be undone comes in an order in which every beginning of it is harmless: resources, the
- * ledger's tables, secrets, the dialer, and the API, which alone lets calls in, last.
+ * Deploys the service to Cloudflare, or updates it. It may be run again at any time, after an interruption too: it
+ * creates what is missing, and overwrites no secret. Everything that may be refused is checked before anything is
+ * created. Steps that cannot be undone come in an order in which every interruption is harmless: resources, the
+ * ledger's tables, secrets, the dialer, and last the API, which alone accepts calls.
  *
  * @param bundledPlan content of infra/dial-plan.json
  * @throws DeployError with what to do

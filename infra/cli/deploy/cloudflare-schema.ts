@@ -79,9 +79,9 @@ async function expectedSchema(): Promise<{ tables: string[]; schema: Schema }> {
 }
 
 /**
- * Compares the ledger's real tables, columns and indexes with those that the migrations make. That a migration is
- * recorded as applied says nothing about what its file says today, or what was done by hand since. What the ledger
- * has beyond them is left, as after a roll-back.
+ * Compares the ledger's real tables, columns and indexes with those that the migrations make. A record that a
+ * migration was applied says nothing about its present file, or about changes by hand since. Additional parts of the
+ * ledger stay, as after a roll-back.
  *
  * @throws DeployError with the differences and what to do
  */

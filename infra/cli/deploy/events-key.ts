@@ -8,8 +8,8 @@ const heldKeys = async (held: SecretStore) =>
   listEventsKeys(await (held.wholeNames ?? held.names)());
 
 /**
- * Brings in a new key of events in a secret of its own beside the current one, which nobody needs to know. Run again, it
- * completes a rotation that was cut off between two functions.
+ * Adds a new key of events in a separate secret beside the current one, which nobody needs to know. Run again, it
+ * completes a rotation that was interrupted between two functions.
  *
  * @throws DeployError if there is none, or a former one too
  */

@@ -37,8 +37,9 @@ export function showHashKey({ environment, print }: Surroundings, key: string): 
 }
 
 /**
- * True if a HASH_KEY may take the place of another one without more ado: it is the same, or brings in a new key beside it.
- * Everything that is hashed stays known. Ended too early, a former key stops all dialing: the operator must know that.
+ * True if a HASH_KEY may replace another one without further questions: it is the same, or adds a new key. Everything
+ * that is hashed can still be recognized. If a former key is retired too early, all dialing stops: the operator must
+ * know that.
  */
 export function mayFollow(current: string, next: string): boolean {
   const [now, then] = [current.toLowerCase(), next.toLowerCase()];
@@ -50,7 +51,7 @@ export const hashKeyStays =
   "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to retire the former of two keys: add --replace.";
 
 /**
- * Brings in a new HASH_KEY: the current one becomes the former one, which only reads. The new one is shown once, before it
+ * Adds a new HASH_KEY: the current one becomes the former one, which only reads. The new key is shown once, before it
  * is set.
  *
  * @param ask asks for the current key where the platform does not show it

@@ -65,7 +65,8 @@ function undefinedWithoutIndex(error: unknown): undefined {
 }
 
 /**
- * Reports agents that the plan has no route for while calls of them wait, before they are stranded: a person must agree.
+ * Reports agents with waiting calls and without a route in the plan, before the calls are stranded: a person must
+ * agree.
  *
  * @param options.strands true if the command was told to leave them
  * @throws DeployError if nobody agrees
@@ -79,7 +80,7 @@ export async function confirmStranded(
   if (lost.length === 0) return;
   const named = lost.map(({ client, agentId }) => `  ${agentId}, of the client ${client}`);
   print(
-    `infra/dial-plan.json has no route for agents whose calls wait. These would be dialed no more, and expire:\n${named.join("\n")}`,
+    `infra/dial-plan.json has no route for agents whose calls wait. These would no longer be dialed, and would expire:\n${named.join("\n")}`,
   );
   if (strands) return;
   const answer = await ask("Deploy nevertheless? yes or no");

@@ -66,7 +66,7 @@ function formerKeyLine(former: NonNullable<Events["former_secrets"]>): string {
   );
 }
 
-/** Has the events told again that the options choose, answer after answer. */
+/** Replays the events that the options choose, answer after answer. */
 export const replayEvents: EventsCommand = async (values, ask, terminal) => {
   const { client, from, until, types } = values;
   if (!client || !from || !until) {

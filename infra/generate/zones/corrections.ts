@@ -1,6 +1,6 @@
 /**
- * Decisions on where numbers ring, taken before all other sources. docs/contributing.md says how one is made. A test says
- * which is no longer needed, as the sources agree without it.
+ * Decisions on where numbers ring, which overrule all other sources. docs/contributing.md says how to make one. A
+ * test names decisions that are no longer needed, because the sources agree without them.
  */
 
 interface Correction {
@@ -25,7 +25,7 @@ export const corrections: readonly Correction[] = [
   },
 ];
 
-/** Letters of the numbering plan's table that are wrong there. */
+/** Corrections of wrong letters in the numbering plan's table. */
 export const letterCorrections: Readonly<Record<string, { letters: string; source: string }>> = {
   "428": { letters: "A", source: "An overlay of 506, New Brunswick, whose row says A" },
   "840": { letters: "P", source: "An overlay of 909, California, whose row says P" },

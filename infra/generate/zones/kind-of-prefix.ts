@@ -17,8 +17,8 @@ interface KindOfPrefix {
 const kinds = new Map<string, KindOfPrefix>();
 
 /**
- * Says what numbers begin with a prefix, by the types and countries of made-up numbers. With a prefix such as +614 a phone in
- * Perth would be called by Sydney's hours: it is of no place.
+ * Returns what numbers begin with a prefix, by the types and countries of made-up numbers. With a prefix such as +614
+ * a phone in Perth would be called by Sydney's hours, so such a prefix belongs to no place.
  */
 export function kindOfPrefix(prefix: string, code: string): KindOfPrefix {
   const known = kinds.get(prefix);

@@ -54,7 +54,7 @@ export const regionsOfAreaCodes: Readonly<Record<string, string>> = {
   "TURKS & CAICOS ISLANDS": "America/Grand_Turk",
 };
 
-/** Zones of area codes where only they, of their region, lie in so many. */
+/** Zones of area codes that lie in more zones than their region's other codes. */
 export const zonesOfAreaCodes: Readonly<Record<string, string>> = {
   "928": "America/Phoenix America/Denver", // the Navajo Nation keeps summer time
   "807": "America/Toronto America/Winnipeg America/Atikokan",
@@ -64,7 +64,10 @@ function states(zones: string, names: string): Record<string, string> {
   return Object.fromEntries(names.split(" ").map((name) => [name, zones]));
 }
 
-/** Standard offsets of the numbering plan's letters, in minutes. Offsets it writes out are read as they stand. */
+/**
+ * Standard offsets of the numbering plan's letters, in minutes. Offsets that the table writes out are used as they
+ * are.
+ */
 export const letters: Readonly<Record<string, number>> = {
   N: -3.5 * 60,
   A: -4 * 60,

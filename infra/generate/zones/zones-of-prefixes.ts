@@ -1,10 +1,8 @@
 /**
- * Where numbers ring: the zones of each prefix of E.164 numbers.
- *
- * Google's map (libphonenumber, statistics of 2018) is one source, and is not believed alone. A second one stands beside it:
- * in +1 the numbering plan administrator's table of area codes, elsewhere the names of places that the same library gives to
- * prefixes, and IANA's lists of zones by country. What the sources disagree on counts as both: then all zones must be open.
- * `corrections` decide before either.
+ * Where numbers ring: the zones of each prefix of E.164 numbers. Google's map (libphonenumber, statistics of 2018) is
+ * one source, and is not trusted alone. The second source for +1 is the numbering plan administrator's table of area
+ * codes; elsewhere it is the names of places that the same library gives to prefixes, and IANA's lists of zones by
+ * country. If the sources disagree, both apply: all zones must be open. `corrections` overrule both.
  */
 import type { CountryCode } from "libphonenumber-js/max";
 import metadata from "libphonenumber-js/max/metadata";
@@ -17,15 +15,15 @@ import { letters, places, regionsOfAreaCodes, zonesOfAreaCodes } from "./regions
 /** Returns a clock's text, equal for zones that keep the same time. */
 type ClockOf = (zone: string) => string;
 
-/** The zones of all prefixes, and what a person should know of them. */
+/** The zones of all prefixes, and notes for a person. */
 export interface ZonesOfPrefixes {
   /** Prefixes of E.164 numbers without the plus sign. The longest one decides. */
   zones: Map<string, string[]>;
-  /** Sentences on what the sources lack, or say against each other. */
+  /** Sentences on gaps and contradictions of the sources. */
   notes: string[];
 }
 
-/** Zones that IANA lists for a country where none of its people lives by them. */
+/** Zones that IANA lists for a country although none of its people uses them. */
 const oddZones: Partial<Record<string, readonly string[]>> = {
   AU: ["Asia/Tokyo", "Antarctica/Macquarie"],
 };
@@ -194,7 +192,7 @@ function ofCode(
     const { said, possible, isOfPlace } = judge(prefix);
     const isOwn = own.has(prefix);
     const isKnown = nameOf(prefix) !== undefined || byName.isInArea(prefix);
-    // Only numbers beside it have a name: nothing says where its own are.
+    // Only numbers beside it have a name: nothing shows where its own numbers are.
     if (said.length === 0 && !isKnown) continue;
     if (!isOfPlace && !names.has(prefix)) {
       if (isOwn) zones.set(prefix, possible);

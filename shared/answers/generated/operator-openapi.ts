@@ -631,7 +631,7 @@ export interface paths {
         put?: never;
         /**
          * Add numbers to the do-not-call list, or take them from it
-         * @description Needs the role `decide`. To remove numbers, or to send a list anew, needs the role `configure` too.
+         * @description Needs the role `decide`. To remove numbers, or to send a whole list again, needs the role `configure` too.
          */
         post: operations["changeDoNotCall"];
         delete?: never;
@@ -1019,7 +1019,7 @@ export interface paths {
         put?: never;
         /**
          * Make a token of a client; the answer shows it once
-         * @description Needs the role `configure`. It is valid at once. If the answer is lost, make another one, and end this one. The right `call` needs the role `send` too, `cancel` and `opt_out` need `decide`, and `events` needs `reveal`.
+         * @description Needs the role `configure`. It is valid at once. If the answer is lost, make another token, and revoke this one. The right `call` needs the role `send` too, `cancel` and `opt_out` need `decide`, and `events` needs `reveal`.
          */
         post: operations["makeToken"];
         delete?: never;
@@ -3931,7 +3931,7 @@ export interface operations {
                      */
                     reason?: string;
                     /**
-                     * @description The list was made under another HASH_KEY, and all of it is sent anew
+                     * @description The list was made under another HASH_KEY, and all of it is sent again
                      * @default false
                      */
                     renew?: boolean;

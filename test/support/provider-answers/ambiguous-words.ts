@@ -4,9 +4,9 @@ interface AmbiguousWord {
   word: string;
   /** Its causes. */
   means: string;
-  /** Facts of the record that tell them apart. */
+  /** Facts of the record that tell them apart; "nothing", and what follows from it. */
   by: string;
-  /** Status where nothing does. */
+  /** The result without such facts. */
   otherwise: string;
 }
 
@@ -90,7 +90,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     word: "`busy`, `no-answer`",
     means: "these, and a callee who declined",
     by: "nothing",
-    otherwise: "as said",
+    otherwise: "the same word",
   },
   {
     providers: ["Twilio", "Exotel", "Retell"],

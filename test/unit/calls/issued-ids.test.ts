@@ -7,7 +7,7 @@ const key = "5f".repeat(32);
 const other = "6a".repeat(32);
 const accept = (at = Date.now(), calls = 1) =>
   markAccepted(withCalls(createRequestId(at, randomId()), calls), key);
-/** Of a million wrong ids one passes: more than two of 500 pass once in ten thousand million runs. */
+/** One of a million wrong ids passes: more than two of 500 pass once in ten thousand million runs. */
 const byChanceMax = 2;
 
 describe("the id of an accepted request", () => {

@@ -184,7 +184,7 @@ class OutboundCalls(Base):
         group_by: Literal["day", "agent", "campaign"] = "day",
         timeout: float | None = None,
     ) -> Usage:
-        """Sums what the client's calls came to, from one day in UTC to another, at most 31."""
+        """Sums the client's calls, their seconds and cost, from one day in UTC to another, at most 31."""
         asked = Asked("GET", "/v1/usage", {"from": start, "to": to, "group_by": group_by})
         return self._model(Usage, asked, timeout)
 

@@ -202,7 +202,7 @@ class UsageSums:
 
 @dataclass(frozen=True)
 class Usage:
-    """What the client's calls came to."""
+    """Numbers, seconds and cost of the client's calls."""
 
     start: str = field(metadata={"name": "from"})
     to: str
