@@ -12,7 +12,8 @@ import { nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { type CallFilter, filterShape, findList, fitsFilter, scan } from "./calls.ts";
+import { type CallFilter, filterShape, findList, fitsFilter } from "./calls.ts";
+import { scan } from "./scan.ts";
 import { redialMessageOf, toRedialId } from "./redial.ts";
 
 /** Maximum calls that one answer looks for, and finds together with their tries. Their ids fit into a cursor. */

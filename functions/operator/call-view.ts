@@ -1,10 +1,14 @@
-import { labelViews } from "#shared/calls/labels.ts";
 import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { Tries } from "#shared/calls/tries.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
-import { toResultView, toSplitView, toCallBackView } from "#shared/calls/views.ts";
-import { resultViewSchema, splitView, callBackView } from "#shared/calls/view-schemas.ts";
+import { toCallBackView, toHeadersView, toResultView, toSplitView } from "#shared/calls/views.ts";
+import {
+  callBackView,
+  headersView,
+  resultViewSchema,
+  splitView,
+} from "#shared/calls/view-schemas.ts";
 import * as z from "#shared/lib/zod.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
@@ -28,9 +32,7 @@ export const callViewSchema = z
         ),
       ),
     attempt: z.int(),
-    not_before: z.nullable(time).check(z.describe("Call-Not-Before of its request")),
-    urgent: z.boolean().check(z.describe("True by Call-Priority of its request")),
-    ...labelViews,
+    ...headersView,
     ...splitView,
     due_at: z.nullable(time),
     accepted_at: time,
@@ -111,9 +113,7 @@ export function toCallView(row: CallRow): CallView {
     number_tail: row.numberTail,
     time_zones: zonesOf(row),
     attempt: row.attempt,
-    not_before: toIsoTime(row.notBefore),
-    urgent: row.isUrgent,
-    ...row.labels,
+    ...toHeadersView(row),
     ...toSplitView(row),
     // The due time of a placed call is that of its next poll, which is not shown.
     due_at: toIsoTime(states[row.state].lane === "results" ? null : row.dueAt),

@@ -1,11 +1,9 @@
 import type { Documents } from "#shared/ports/documents.ts";
-import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import {
   doNotCallKeyOf,
-  doNotCallKeysOf,
   doNotCallListKey,
   isOfOtherKey,
-  isOnDoNotCallList,
+  readListed,
 } from "#shared/policy/number-entries.ts";
 import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
@@ -119,9 +117,8 @@ const checkDoNotCall = declareRoute({
     const refused = await refuseLookUp(c, body.phone_number, deps);
     if (refused !== undefined) return refused;
     const hashes = deps.numbers.all(body.phone_number).asked;
-    const read: DocumentsRead = await deps.documents.read(doNotCallKeysOf(hashes));
-    if (isOfOtherKey(read, deps.numbers.keyNames)) return refuseOtherKey(c);
-    return { listed: isOnDoNotCallList({ hashes }, read, deps.numbers.keyNames) };
+    const listed = await readListed([{ hashes }], deps.numbers.keyNames, deps.documents);
+    return listed === undefined ? refuseOtherKey(c) : { listed: listed[0] === true };
   },
 });
 

@@ -1,9 +1,4 @@
-import {
-  clientEntryOf,
-  doNotCallKeysOf,
-  isOfOtherKey,
-  isOnDoNotCallList,
-} from "#shared/policy/number-entries.ts";
+import { readListed } from "#shared/policy/number-entries.ts";
 import * as z from "#shared/lib/zod.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
@@ -47,16 +42,10 @@ const findListed = declareRoute({
     for (let start = 0; start < phone_numbers.length; start += numbersAtOnce) {
       const numbers = phone_numbers
         .slice(start, start + numbersAtOnce)
-        .map((number) => hasher.all(number).asked);
-      const entries = numbers.flat();
-      const ofClient =
-        client === undefined ? [] : entries.map((hash) => clientEntryOf(hash, client));
-      const read = await documents.read(doNotCallKeysOf([...entries, ...ofClient]));
-      if (isOfOtherKey(read, hasher.keyNames)) return refuseOtherKey(c);
-      for (const [index, hashes] of numbers.entries()) {
-        if (isOnDoNotCallList({ hashes, client }, read, hasher.keyNames))
-          listed.push(start + index);
-      }
+        .map((number) => ({ hashes: hasher.all(number).asked, client }));
+      const answers = await readListed(numbers, hasher.keyNames, documents);
+      if (answers === undefined) return refuseOtherKey(c);
+      listed.push(...answers.flatMap((isListed, index) => (isListed ? start + index : [])));
     }
     return { listed };
   },

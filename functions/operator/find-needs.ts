@@ -3,7 +3,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import * as z from "#shared/lib/zod.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { throttles } from "#shared/policy/breaker-causes.ts";
-import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
@@ -13,7 +13,8 @@ import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
 import { viewsOf } from "./events.ts";
 import { numbersBlamed } from "#shared/policy/breakers.ts";
 import { causeTexts, codeMeaning, reviewTexts, type Texts, textsOf } from "./need-texts.ts";
-import { poolHolders, poolKeys } from "#shared/rules/gates.ts";
+import { findRestoreNeed, restoreNeed } from "./restores.ts";
+import { poolHolders, poolKeys, unprobed } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { distinctKeys } from "#shared/rules/rule.ts";
 
@@ -34,7 +35,7 @@ const kinds = [
   "review",
   "events",
   "dead_letters",
-  "restored",
+  restoreNeed,
   "ledger_full",
   "sweep_halted",
   "pool",
@@ -142,7 +143,7 @@ async function findBreakers(deps: RouteDeps): Promise<Found[]> {
           since: opened_at,
           code,
           resume: { breaker: key },
-          ...(kind === "receiver" ? {} : { holder: `breaker_open ${key}` }),
+          ...(kind === "receiver" ? {} : { holder: `${unprobed.reason} ${key}` }),
         },
         { means: meaning === "" ? means : `${means} The code says: ${meaning}.`, fix },
       );
@@ -252,20 +253,12 @@ async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
 
 /** Finds a restored or nearly full ledger, and sweeps that do not get through it. */
 async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]> {
-  const read = await documents.read([sweepKey, restoreKey]);
+  const read = await documents.read(ledgerKeys);
   const { fullRoundAt = 0, size } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
-  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
   const found: Found[] = [];
-  if (restore !== undefined && restore.state !== "done") {
-    const since = toIsoTime(restore.since);
-    const of = {
-      id: `restored ${restore.since}`,
-      kind: "restored",
-      what: "ledger",
-      since,
-    } as const;
-    const texts = restore.state === "confirmed" ? textsOf.recovering : textsOf.restored;
-    found.push(need({ ...of, holder: "restored " }, texts));
+  const restored = findRestoreNeed(read);
+  if (restored !== undefined) {
+    found.push(need(restored.of, textsOf[restored.text]));
   } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
     const since = toIsoTime(fullRoundAt);
     found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, textsOf.halted));

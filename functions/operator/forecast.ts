@@ -67,7 +67,7 @@ const forecastRoute = declareRoute({
     const { plan = deployed } = sent;
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
-    if (read.isOther) return refuseOtherKey(c);
+    if (read.unread !== undefined) return refuseOtherKey(c);
     const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { now, read });
     const forecast = await under(plan);
     const others = plan === deployed ? undefined : await under(deployed);

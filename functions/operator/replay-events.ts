@@ -9,7 +9,7 @@ import type { RouteDeps } from "../api/http/context.ts";
 import { answerUnprocessable } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
-import { scan } from "./calls.ts";
+import { scan } from "./scan.ts";
 import { callCursor } from "../api/http/cursors.ts";
 import { anyName, instant, nextCursor, toIsoTime } from "../api/http/fields.ts";
 

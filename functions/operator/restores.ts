@@ -1,5 +1,5 @@
 import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { findRestore, restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
@@ -93,10 +93,24 @@ const confirmRestore = declareRoute({
 
 export const restoreRoutes = [showRestore, confirmRestore];
 
+/** The kind of need of a ledger that was restored, and the reason for which it holds all calls. */
+export const restoreNeed = "restored";
+
+/** Returns the need of a restore that is not dealt with yet, and the name of its texts. */
+export function findRestoreNeed(read: DocumentsRead) {
+  const restore = findRestore(read);
+  if (restore === undefined) return undefined;
+  const since = toIsoTime(restore.since);
+  const id = `${restoreNeed} ${restore.since}`;
+  return {
+    of: { id, kind: restoreNeed, what: "ledger", since, holder: `${restoreNeed} ` },
+    text: restore.state === "confirmed" ? "recovering" : restoreNeed,
+  } as const;
+}
+
 /** Returns the time since which nothing is dialed as the ledger was restored; null where calls are dialed. */
 export function findSuspendedSince(read: DocumentsRead): string | null {
-  const restore = read.get(restoreKey.kind, restoreKey.key)?.value;
-  return restore === undefined || restore.state === "done" ? null : toIsoTime(restore.since);
+  return toIsoTime(findRestore(read)?.since ?? null);
 }
 
 function viewOf(restore: Restore | undefined): RestoreView {

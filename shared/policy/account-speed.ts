@@ -56,7 +56,6 @@ export function toSeenPace(
 ): Pace | undefined {
   if (!isSpeedKnown({ ms }) || calls === 0) return undefined;
   const seen = { intervalUs: Math.ceil((ms * 1000) / calls), burst: 1 };
-  if (pace === undefined) return seen;
-  const promised = (ms * 1000) / pace.intervalUs;
+  const promised = (ms * 1000) / (pace?.intervalUs ?? 0);
   return calls < promised * paceShare - paceCalls ? seen : undefined;
 }

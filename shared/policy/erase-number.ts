@@ -5,7 +5,6 @@ import { dayMs, minuteMs } from "../lib/units.ts";
 import { changeDocuments } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { CallLedger } from "../ports/ledger.ts";
-import { erasureKeyOf } from "./number-entries.ts";
 import { changeList, inParts, type ListDeps } from "./dnc-entries.ts";
 
 /** Rows of one page, and maximum pages of one go: each goes through the newest rows again, so it must reach the oldest. */
@@ -48,7 +47,7 @@ export async function rememberErasures(
   const byHash = new Map(erasures.map((one) => [one.hash, one]));
   for (const some of inParts([...byHash.values()])) {
     const edits = some.map(({ hash, at, by, retentionMs }) => ({
-      name: erasureKeyOf(hash),
+      name: { kind: "erasure" as const, key: hash },
       change: (current: ValueOf<"erasure"> | undefined) => ({
         value: { at: Math.max(at, current?.at ?? 0), by, nextAt: at },
         expiresAt: at + retentionMs + messagesMs,

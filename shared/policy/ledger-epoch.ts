@@ -17,6 +17,17 @@ export const restoreKey = { kind: "restore", key: "ledger" } as const;
 /** Names the documents that say how the ledger stands: its sweeps and its last restore. */
 export const ledgerKeys = [sweepKey, restoreKey] as const;
 
+/** Returns the ledger's last restore. */
+export function lastRestore(documents: DocumentsRead): ValueOf<"restore"> | undefined {
+  return documents.get(restoreKey.kind, restoreKey.key)?.value;
+}
+
+/** Returns the ledger's restore that is not dealt with yet. */
+export function findRestore(documents: DocumentsRead): ValueOf<"restore"> | undefined {
+  const restore = lastRestore(documents);
+  return restore?.state === "done" ? undefined : restore;
+}
+
 /**
  * True while nothing may be dialed because the ledger was restored.
  *
@@ -24,8 +35,7 @@ export const ledgerKeys = [sweepKey, restoreKey] as const;
  * @param epochSeen the highest epoch that was seen anywhere before the documents were read
  */
 export function isLedgerSuspended(documents: DocumentsRead, epochSeen: number): boolean {
-  const state = documents.get("restore", restoreKey.key)?.value.state;
-  if (state === "suspended" || state === "confirmed") return true;
+  if (findRestore(documents) !== undefined) return true;
   const epoch = documents.get("sweep", sweepKey.key)?.value.epoch ?? 0;
   return epoch < epochSeen;
 }
@@ -58,4 +68,25 @@ export function isTooFarAhead({
   epochOutside = epoch,
 }: Pick<ValueOf<"sweep">, "epoch" | "epochOutside">): boolean {
   return epoch > epochOutside + epochsAheadMax;
+}
+
+/** Documents that control calls. */
+export interface ControlDocuments extends DocumentsRead {
+  /** True while nothing may be dialed because the ledger was restored to an earlier state. */
+  isSuspended: boolean;
+}
+
+/** Returns documents that were read with that of the restore, by which alone they tell whether dialing is suspended. */
+export function toControlDocuments(read: DocumentsRead): ControlDocuments {
+  return { ...read, isSuspended: isLedgerSuspended(read, 0) };
+}
+
+/** Says why a dialer does not work as the ledger was restored; undefined where it works. */
+export function restoreText(documents: DocumentsRead): string | undefined {
+  const restore = findRestore(documents);
+  if (restore === undefined) return undefined;
+  const restored = "the ledger was restored from a backup, and";
+  if (restore.state === "suspended") return `${restored} nothing is dialed until that is confirmed`;
+  const { rows = 0, backlogs = 0 } = restore.pass ?? {};
+  return `${restored} its calls are being checked: ${rows} calls in ${backlogs} backlogs so far`;
 }

@@ -1,4 +1,5 @@
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
+import type { Documents } from "../ports/documents.ts";
 
 /**
  * The do-not-call list has numbers by their hashes, and a hash is meaningless without its key. So one document names
@@ -59,6 +60,20 @@ export function isOnDoNotCallList(
   );
 }
 
+/** Reads which numbers must never be called. Undefined: entries may stand under another HASH_KEY. */
+export async function readListed(
+  numbers: readonly ListedNumber[],
+  keyNames: readonly string[],
+  documents: Pick<Documents, "read">,
+): Promise<boolean[] | undefined> {
+  const entries = numbers.flatMap(({ hashes, client }) =>
+    client === undefined ? hashes : hashes.flatMap((hash) => [hash, clientEntryOf(hash, client)]),
+  );
+  const read = await documents.read(doNotCallKeysOf(entries));
+  if (isOfOtherKey(read, keyNames)) return undefined;
+  return numbers.map((number) => isOnDoNotCallList(number, read, keyNames));
+}
+
 /** True if entries may stand under a key that is not held: then nobody is dialed. */
 export function isOfOtherKey(documents: DocumentsRead, keyNames: readonly string[]): boolean {
   return listIn(documents)?.keys.some((name) => !keyNames.includes(name)) ?? false;
@@ -76,9 +91,4 @@ export function findCurrentSince(
 /** Returns what the list's document says, where it is among those that were read. */
 export function listIn(documents: DocumentsRead): ValueOf<"do-not-call-list"> | undefined {
   return documents.get(doNotCallListKey.kind, doNotCallListKey.key)?.value;
-}
-
-/** Names the document of a number's erasure. */
-export function erasureKeyOf(numberHash: string): DocumentKey<"erasure"> {
-  return { kind: "erasure", key: numberHash };
 }

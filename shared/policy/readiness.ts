@@ -1,10 +1,10 @@
 import { minuteMs } from "../lib/units.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { restoreKey, sweepKey } from "./ledger-epoch.ts";
+import { ledgerKeys, restoreText, sweepKey } from "./ledger-epoch.ts";
 import { dispatcherKey } from "./dispatcher.ts";
 
 /** The documents that show whether the dialer works. */
-export const readinessKeys = [sweepKey, dispatcherKey, restoreKey] as const;
+export const readinessKeys = [...ledgerKeys, dispatcherKey] as const;
 
 /** Age of the last full sweep, or of the dispatcher's last look, from which on the dialer counts as dead. */
 const silentMsMax = 5 * minuteMs;
@@ -21,17 +21,9 @@ const waitMsMax = 10 * minuteMs;
 export function listUnready(documents: DocumentsRead, now: number): string[] {
   const sweep = documents.get(sweepKey.kind, sweepKey.key)?.value;
   const dispatcher = documents.get(dispatcherKey.kind, dispatcherKey.key)?.value;
-  const restore = documents.get(restoreKey.kind, restoreKey.key)?.value;
   // Sweeps only go through the restored calls then, and dispatchers dispatch nothing.
-  if (restore?.state === "suspended") {
-    return ["the ledger was restored from a backup, and nothing is dialed until that is confirmed"];
-  }
-  if (restore?.state === "confirmed") {
-    const { rows = 0, backlogs = 0 } = restore.pass ?? {};
-    return [
-      `the ledger was restored from a backup, and its calls are being checked: ${rows} calls in ${backlogs} backlogs so far`,
-    ];
-  }
+  const restored = restoreText(documents);
+  if (restored !== undefined) return [restored];
   const problems: string[] = [];
   if (sweep === undefined) problems.push("no sweep has run yet");
   else if (now - sweep.fullRoundAt > silentMsMax) {

@@ -96,13 +96,13 @@ const kinds = {
       /** Mean duration of ended calls in milliseconds, weighted to recent ones. Null: none has ended. */
       meanMs: z.nullable(z.number()),
     }),
-  /** Key: account. Its load and speed, as dispatchers and dialers have measured them. */
+  /** Key: account. Its load and speed, as dispatchers and dialers have measured them; absent: not measured yet. */
   account: () =>
     z.looseObject({
       /** True while the account's due rows exceed its allowance. Fresh calls then wait for their turn among them. */
-      busy: z.boolean(),
+      busy: z.optional(z.boolean()),
       /** True while the account answers, within two seconds on average. */
-      quick: z.boolean(),
+      quick: z.optional(z.boolean()),
     }),
   /** Key: `dispatcher`. The loop that decides whose turn it is. See functions/dialer/dispatch. */
   dispatcher: () =>

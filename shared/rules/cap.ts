@@ -6,6 +6,17 @@ import { freeAt } from "../telephony/frequency-cap.ts";
 import type { ClaimedCall, Facts, Taking, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
+const reason = "max_calls";
+
+/** A call that its number's caps delayed last expires for that reason. */
+export function admit(
+  { expiresAt, row }: Pick<ResolvedCall, "expiresAt" | "row">,
+  { at }: Pick<Facts, "at">,
+): Verdict | undefined {
+  if (at < expiresAt || row?.reason !== reason) return undefined;
+  return { kind: "end", state: "EXPIRED", reason };
+}
+
 /**
  * Judges a call whose number has been called as often as its caps allow: it waits until the number is free. If that
  * is after its lifetime, the call waits once, for a call in progress that may still be removed from the cap, and then
@@ -20,7 +31,6 @@ function judgeFull(
   }: { expiresAt: number; row: Pick<NonNullable<ResolvedCall["row"]>, "reason"> | undefined },
   { free, now }: { free: number; now: number },
 ): Exclude<Verdict, { kind: "hold" }> {
-  const reason = "max_calls";
   if (free < expiresAt) return { kind: "later", reason, at: free };
   if (row?.reason === reason) return { kind: "end", state: "EXPIRED", reason };
   return { kind: "later", reason, at: Math.min(now + overCapMs, expiresAt) };
@@ -85,14 +95,14 @@ export function simulate(
 ): SimulatedNumbers {
   const timesOf = new Map(called);
   return {
-    judge({ call, target, expiresAt }, { reason, now }) {
+    judge({ call, target, expiresAt }, { reason: last, now }) {
       const times = timesOf.get(hashedNumberOf(call));
       if (times === undefined) return undefined;
       const { caps } = schedule.capsOf(call.request, target.route);
       const free = freeAt(times, caps, now);
       if (free <= now) return undefined;
       const name = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
-      const row = reason === undefined ? undefined : { reason };
+      const row = last === undefined ? undefined : { reason: last };
       return { verdict: judgeFull({ expiresAt, row }, { free, now }), name };
     },
     count({ call, target }, now) {
@@ -128,7 +138,7 @@ export function take(
     verdict() {
       if (refused === undefined) return undefined;
       const { freeAt: free } = refused;
-      if (free === undefined) return { kind: "hold", reason: "max_calls" };
+      if (free === undefined) return { kind: "hold", reason };
       return judgeFull(dial, { free, now: clock.now() });
     },
     give: async () => (refused === undefined ? caps.release(claim, route) : undefined),

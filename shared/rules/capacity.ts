@@ -1,4 +1,5 @@
 import { afterRequestMs, requestEndsBy } from "../lib/timing.ts";
+import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
@@ -12,6 +13,15 @@ export function beforeClaim(
   const requestMs = (target?.account.timeoutSeconds ?? 0) * 1000;
   if (requestEndsBy(now, requestMs) + afterRequestMs <= deadline) return undefined;
   return held;
+}
+
+/** Returns the maximum requests at once of accounts that have one, by name. */
+export function limitsOf(accounts: readonly ResolvedAccount[]): Map<string, number> {
+  return new Map(
+    accounts.flatMap(({ name, concurrency }) =>
+      concurrency === undefined ? [] : [[name, concurrency]],
+    ),
+  );
 }
 
 export const texts: Texts = {

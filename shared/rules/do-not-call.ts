@@ -2,11 +2,12 @@ import {
   clientEntryOf,
   doNotCallKeyOf,
   doNotCallKeysOf,
+  isOfOtherKey,
   isOnDoNotCallList,
 } from "../policy/number-entries.ts";
 import type { Facts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
-import type { DocumentKey } from "../ports/document-kinds.ts";
+import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
 export function keys({ hashes }: Pick<ResolvedCall, "hashes">): DocumentKey[] {
   return doNotCallKeysOf(hashes?.asked ?? []);
@@ -38,8 +39,13 @@ export function admit(
   return { kind: "end", state: "REJECTED", reason: "do_not_call" };
 }
 
-/** Reason for which every call waits while entries may stand under a key that is not held. */
-export const otherKey = "other_hash_key";
+/** Returns the reason for which every call waits while entries may stand under a key that is not held. */
+export function holdsAll(
+  documents: DocumentsRead,
+  keyNames: readonly string[],
+): string | undefined {
+  return isOfOtherKey(documents, keyNames) ? "other_hash_key" : undefined;
+}
 
 export const texts: Texts = {
   do_not_call: { means: "The number is on the do-not-call list." },

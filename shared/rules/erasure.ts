@@ -1,12 +1,11 @@
 import type { Call } from "../calls/call-request.ts";
 import { timeOfId } from "../calls/ids.ts";
-import { erasureKeyOf } from "../policy/number-entries.ts";
 import type { ReadFacts, KeyedNumber, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 
 export function keys({ hashes }: KeyedNumber): DocumentKey[] {
-  return (hashes?.own ?? []).map(erasureKeyOf);
+  return (hashes?.own ?? []).map((key) => ({ kind: "erasure", key }));
 }
 
 /**

@@ -4,20 +4,15 @@ import type { ResolvedCall } from "./resolved-call.ts";
 /** Reason of a call whose lifetime ended, whatever delayed it. */
 export const reason = "expired";
 
-type Asked = Pick<ResolvedCall, "expiresAt" | "row">;
+type Asked = Pick<ResolvedCall, "expiresAt">;
 
-/** The call's lifetime ends by the time at which it would leave: `max_calls` if it last waited for the caps of its number. */
-export function admit({ expiresAt, row }: Asked, { at }: Pick<Facts, "at">): Verdict | undefined {
-  if (at < expiresAt) return undefined;
-  const why = row?.reason === "max_calls" ? "max_calls" : reason;
-  return { kind: "end", state: "EXPIRED", reason: why };
+/** The call's lifetime ends by the time at which it would leave. */
+export function admit({ expiresAt }: Asked, { at }: Pick<Facts, "at">): Verdict | undefined {
+  return stay({ expiresAt }, { now: at });
 }
 
 /** The call's lifetime has ended under its claim. */
-export function stay(
-  { expiresAt }: Pick<ResolvedCall, "expiresAt">,
-  { now }: Pick<Facts, "now">,
-): Verdict | undefined {
+export function stay({ expiresAt }: Asked, { now }: Pick<Facts, "now">): Verdict | undefined {
   return now < expiresAt ? undefined : { kind: "end", state: "EXPIRED", reason };
 }
 

@@ -98,6 +98,7 @@ export const rareNumberKeys: readonly Keys<KeyedNumber>[] = [doNotCall.clientKey
 export const ends: readonly Judge<FirstRowFacts>[] = [
   erasure.admit,
   cancellation.admit,
+  cap.admit,
   expiry.admit,
   destination.admit,
   doNotCall.admit,
@@ -146,6 +147,7 @@ export const resend: readonly Judge[] = /* @__PURE__ */ joined(waits, [hours.adm
 
 /** Time alone, for a call whose other documents are judged elsewhere: in forecasts, and by what holds a call now. */
 export const byTime: readonly Judge<Pick<Facts, "at" | "schedule">>[] = [
+  cap.admit,
   expiry.admit,
   notBefore.admit,
   hours.admit,
@@ -153,6 +155,7 @@ export const byTime: readonly Judge<Pick<Facts, "at" | "schedule">>[] = [
 
 /** Right before the claim, which would be useless: the clock first, then what the delivery knows. */
 export const beforeClaim: readonly Judge<ClockFacts>[] = [
+  cap.admit,
   expiry.admit,
   checks.beforeClaim,
   capacity.beforeClaim,
@@ -227,8 +230,12 @@ export const lapsed: Hold = claimAge.held;
 /** Reason of a call that expired, whatever kept it waiting. */
 export const expired = expiry.reason;
 
-/** Open breakers that a call's request probes. */
+/** Maximum requests at once of accounts. */
+export const requestLimits = capacity.limitsOf;
+
+/** Open breakers that a call's request probes, and the name of one for people. */
 export const probedBy = breaker.probedBy;
+export const breakerName = breaker.breakerName;
 
 /** Questions of the dispatcher to one rule: a route's breakers, until when they refuse, and times of an account's permits. */
 export const breakersAlong = breaker.seenAlong;
@@ -277,8 +284,8 @@ export const calledAt = cap.timesIn;
 /** Ends of a call that acceptance does not know of. */
 export const endsUnknown: readonly Judge<Pick<Facts, "documents" | "at">>[] = [doNotCall.admit];
 
-/** Reason for which every call waits while the list cannot be read. */
-export const otherKey = doNotCall.otherKey;
+/** The reason for which every call waits while the list cannot be read. */
+export const findUnreadList = doNotCall.holdsAll;
 
 /** Documents of a number, beside the rare ones and those of its caps. */
 export const numberKeys: readonly Keys<Pick<ResolvedCall, "hashes">>[] = [doNotCall.numberKeys];

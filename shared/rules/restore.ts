@@ -1,5 +1,10 @@
-import type { ControlDocuments } from "../policy/controls.ts";
-import { isLedgerSuspended, isTooFarAhead, restoreKey, sweepKey } from "../policy/ledger-epoch.ts";
+import {
+  type ControlDocuments,
+  isLedgerSuspended,
+  isTooFarAhead,
+  restoreKey,
+  sweepKey,
+} from "../policy/ledger-epoch.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
 import type { Facts, Holder, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";

@@ -4,7 +4,7 @@ import type { Texts } from "../calls/reason-text.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
 import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
-import type { ControlDocuments } from "../policy/controls.ts";
+import type { ControlDocuments } from "../policy/ledger-epoch.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { BreakerDocument } from "../policy/breakers.ts";

@@ -3,7 +3,7 @@ import type { ReasonText } from "../calls/reason-text.ts";
 import { divideReason, reasonsOfRows } from "../calls/reasons.ts";
 import { texts } from "./gates.ts";
 
-export { breakerName } from "./breaker.ts";
+export { breakerName } from "./gates.ts";
 
 const all: ReadonlyMap<string, ReasonText> = new Map(
   [reasonsOfRows, ...texts].flatMap((some) => Object.entries(some)),

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
-import { doNotCallKeyOf, erasureKeyOf } from "#shared/policy/number-entries.ts";
+import { doNotCallKeyOf } from "#shared/policy/number-entries.ts";
 import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
@@ -69,7 +69,7 @@ export function describeLongJournal(name: string, create: () => Promise<DutiesBe
         ),
         missingOf(
           bench,
-          gone.map((number) => erasureKeyOf(hashOf(number))),
+          gone.map((number) => ({ kind: "erasure" as const, key: hashOf(number) })),
         ),
       ]);
       expect(missing).toEqual([0, 0, 0]);

@@ -89,7 +89,7 @@ export function CallFacts({ call }: { call: CallDetail }) {
       <Fact name="Client">{call.client}</Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
       <Fact name="Account">{call.account ?? "none yet"}</Fact>
-      {call.not_before === null ? null : (
+      {call.not_before === undefined ? null : (
         <Fact name="Not before">
           <Time at={call.not_before} callee={call.time_zones} />
         </Fact>

@@ -2,9 +2,10 @@ import type { Call } from "#shared/calls/call-request.ts";
 import { rememberReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
 import { documentsAgeMsMax } from "#shared/lib/timing.ts";
 import { failureKeysOf } from "#shared/policy/breakers.ts";
-import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
@@ -89,5 +90,16 @@ export function createFreshDocuments(
       });
     }
     return last.read;
+  };
+}
+
+/** Combines two reads; the first one wins. */
+export function mergeControlDocuments(
+  one: ControlDocuments,
+  other: ControlDocuments,
+): ControlDocuments {
+  return {
+    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
+    isSuspended: one.isSuspended || other.isSuspended,
   };
 }

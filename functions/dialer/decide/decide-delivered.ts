@@ -10,7 +10,7 @@ import {
 import type { Permission } from "#shared/calls/passed-check.ts";
 import { states } from "#shared/calls/states.ts";
 import type { Decided } from "#shared/calls/transitions.ts";
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { delivery, ends, inTurn, resend, trusted } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, pass, toDecided, type Verdict } from "#shared/rules/rule.ts";
 import {

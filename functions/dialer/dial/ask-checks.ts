@@ -6,15 +6,23 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { checkBreakerOf } from "#shared/rules/checks.ts";
 import { takeOneOf } from "../record/permits.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "#shared/policy/check-answers.ts";
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { inTurn, peeks, unprobed } from "#shared/rules/gates.ts";
 import type { Verdict } from "#shared/rules/rule.ts";
 import { putEntries } from "#shared/policy/dnc-entries.ts";
 import { readRemovals } from "#shared/policy/listing-order.ts";
 import { appendListed } from "#shared/policy/journal-entries.ts";
 import { toPace } from "#shared/telephony/rate.ts";
-import { recordCheckAnswer, takeCheckProbe } from "../breakers/check-breaker.ts";
+import {
+  answerBreaker,
+  createProbe,
+  openBreaker,
+  type Probe,
+} from "../breakers/circuit-breaker.ts";
+import { failuresLifeMs, resetCounters } from "../breakers/failure-counters.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 import type { Slot } from "../runtime/fair-semaphore.ts";
 import { findObstacle } from "./claim.ts";
 import type { DialBatch } from "./dial-batch.ts";
@@ -221,4 +229,43 @@ function toPassed(outcome: Outcome): PassedCheck[] {
   if (outcome.decision !== "call") return [];
   const { name, at, evidence } = outcome;
   return [{ check: name, at, ...(evidence === undefined ? {} : { evidence }) }];
+}
+
+/** Failures in a row that open a check's breaker. */
+const failuresMax = 5;
+
+/**
+ * Takes the probe of a check's breaker, if it is open.
+ *
+ * @returns undefined if the breaker is open, and another call has the probe or its time has not come
+ */
+async function takeCheckProbe(
+  check: string,
+  read: DocumentsRead,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
+): Promise<Probe | undefined> {
+  const probe = createProbe(undefined, deps);
+  const breaker = read.get("breaker", checkBreakerOf(check));
+  if (breaker === undefined || breaker.value.state === "closed") return probe;
+  return (await probe.take([breaker])) ? probe : undefined;
+}
+
+/** Records a check's answer. Five failures in a row open its breaker, and a valid answer closes it. */
+async function recordCheckAnswer(
+  answer: CheckAnswer,
+  { check, sentAt, read }: { check: string; sentAt: number; read: DocumentsRead },
+  deps: Pick<DialerDeps, "clock" | "documents" | "log" | "random" | "memory">,
+): Promise<void> {
+  const key = checkBreakerOf(check);
+  if (answer.decision === "failed") {
+    const expiresAt = deps.clock.now() + failuresLifeMs;
+    const counters = await deps.documents.add({ kind: "counters", key }, { inRow: 1 }, expiresAt);
+    if ((counters["inRow"] ?? 0) < failuresMax) return;
+    await openBreaker(key, { cause: "check", code: answer.code, sentAt }, deps);
+    return;
+  }
+  const breaker = read.get("breaker", key);
+  if (breaker !== undefined) await answerBreaker(breaker, { isPlaced: true, sentAt }, deps);
+  const counted = read.get("counters", key)?.value ?? {};
+  if (Object.keys(counted).length > 0) await resetCounters(key, deps);
 }

@@ -1,7 +1,7 @@
 import { connectedMs } from "#shared/lib/timing.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { type Send, Withheld } from "#shared/lib/http-client.ts";
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import {
   clock as byClock,
   lapsed,

@@ -8,10 +8,10 @@ import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
 import { type Taken, type Verdict } from "#shared/rules/rule.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { TakeContext } from "#shared/rules/gates.ts";
+import { requestLimits, type TakeContext } from "#shared/rules/gates.ts";
 
 /** Result of handling a call. */
 export type Result =
@@ -124,16 +124,13 @@ export function createDialBatch(
  * Returns the maximum requests at once of accounts, and of services that are asked before the request. These leave half of the
  * connections to calls.
  */
-function limitsOf(
-  dials: readonly Dial[],
-  concurrency: number,
-): ReadonlyMap<string, number | undefined> {
+function limitsOf(dials: readonly Dial[], concurrency: number): ReadonlyMap<string, number> {
   const services = new Set(
     dials.flatMap(({ target: { breakers, probed } }) => breakers.slice(probed.length)),
   );
   const ofService = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / services.size));
   return new Map([
-    ...dials.map(({ target: { account } }) => [account.name, account.concurrency] as const),
+    ...requestLimits(dials.map(({ target: { account } }) => account)),
     ...[...services].map((service) => [service, ofService] as const),
   ]);
 }

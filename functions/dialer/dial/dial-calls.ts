@@ -5,7 +5,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import { toCall, type CallRow } from "#shared/calls/call-row.ts";
 import { requireReview } from "#shared/calls/transitions.ts";
 
-import { type ControlDocuments, mergeControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { enteredStep } from "#shared/policy/usage.ts";
 import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import { errorForLog } from "#shared/lib/log.ts";
@@ -13,6 +13,7 @@ import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decid
 import {
   type Asked,
   beginRead,
+  mergeControlDocuments,
   readControlDocuments,
   createFreshDocuments,
 } from "../decide/control-documents.ts";

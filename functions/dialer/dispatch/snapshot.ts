@@ -10,7 +10,7 @@ import type {
 import { isReadable, toRead } from "#shared/ports/found-documents.ts";
 import { unreadable } from "#shared/ports/unreadable.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { createResolver, type Resolver } from "#shared/rules/resolved-call.ts";
 import type { DialerDeps } from "../runtime/context.ts";

@@ -211,7 +211,7 @@ async function writeBusy(
   const changes = [...busy].flatMap(([key, isBusy]) => {
     const current = snapshot.accountDocument(key);
     if ((current?.value.busy ?? false) === isBusy) return [];
-    const value = { quick: false, ...current?.value, busy: isBusy };
+    const value = { ...current?.value, busy: isBusy };
     const next = { kind: "account" as const, key, version: random.version(), value };
     return [{ next: { ...next, expiresAt: null }, seen: current?.version ?? null }];
   });

@@ -11,6 +11,7 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
+import { requestLimits } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
 import { findNextPollAt, toSettlement, unknownDueAt } from "../record/to-settlement.ts";
@@ -48,9 +49,8 @@ export async function lookUpCalls(
   const { clock, settings, concurrency } = deps;
   /** Accounts that failed to answer in this delivery, to which no further requests are made. */
   const failing = new Set<string>();
-  const limits = new Map<string, number | undefined>(
-    lookUps.map(({ row: { route } }) => [route.account, settings.table.account(route).concurrency]),
-  );
+  const accountOf = ({ row }: LookUp) => settings.table.account(row.route);
+  const limits = requestLimits(lookUps.map(accountOf));
   const slots = createSemaphore({
     total: concurrency,
     limitOf: (account) => limits.get(account) ?? concurrency,
@@ -60,7 +60,7 @@ export async function lookUpCalls(
   });
   await Promise.all(
     lookUps.map(async (lookUp) => {
-      using slot = await slots.acquire(lookUp.row.route.account);
+      using slot = await slots.acquire(accountOf(lookUp).name);
       // If time is short, the row stays due and a sweep dispatches it again.
       if (slot !== undefined && clock.now() + timeNeededMs <= deadline)
         await lookUpOne(lookUp, failing, deps);

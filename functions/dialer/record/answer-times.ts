@@ -114,7 +114,7 @@ function listChanges(
   const accountRead = read.get("account", account);
   const quick = isNews(ofAccount, (isQuick) => (accountRead?.value.quick ?? false) === isQuick);
   if (quick !== undefined) {
-    const value = { busy: false, ...accountRead?.value, quick };
+    const value = { ...accountRead?.value, quick };
     const next = {
       kind: "account" as const,
       key: account,

@@ -1,4 +1,4 @@
-import type { ControlDocuments } from "#shared/policy/controls.ts";
+import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import {
   isLedgerSuspended,
   isTooFarAhead,

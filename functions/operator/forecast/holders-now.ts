@@ -1,6 +1,6 @@
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
-import { byTime, inTurn, otherKey, rooms } from "#shared/rules/gates.ts";
+import { byTime, inTurn, rooms } from "#shared/rules/gates.ts";
 import { findVerdict, leastRoom } from "#shared/rules/rule.ts";
 import { findText } from "#shared/rules/texts.ts";
 import { findDispatched } from "#shared/policy/dispatcher.ts";
@@ -33,9 +33,9 @@ export type HolderNow = (waiting: WaitingCall) => {
 /** Returns a function that finds what holds each of the calls that were read. */
 export function createHoldersNow(
   read: ControlsRead,
-  { table, schedule, now, isOther }: PlanWithSchedule & { now: number; isOther: boolean },
+  { table, schedule, now }: PlanWithSchedule & { now: number },
 ): HolderNow {
-  const { documents } = read;
+  const { documents, unread } = read;
   const holderOf = createHolders(documents, now);
   const resolver = createResolver(table, () => undefined);
   const accounts = new Map<string, HeldBy>();
@@ -47,7 +47,7 @@ export function createHoldersNow(
   const holderOfCall = (waiting: WaitingCall, resolved: ResolvedCall): HeldBy => {
     const { dueAt, reason, hasNumber } = waiting;
     const { of: agentOf, target } = resolved;
-    if (isOther) return { reason: otherKey, name: "", isExact: true };
+    if (unread !== undefined) return { reason: unread, name: "", isExact: true };
     if (target === undefined) return { reason: "route_gone", name: agentOf.agentId, isExact: true };
     const holder = holderOf(agentOf, target);
     if (holder !== undefined) return { reason: holder.reason, name: holder.name, isExact: true };

@@ -4,9 +4,12 @@ import { backlogOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
-import { type ControlDocuments, toControlDocuments } from "#shared/policy/controls.ts";
-import { doNotCallListKey, isOfOtherKey, listIn } from "#shared/policy/number-entries.ts";
-import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
+import {
+  type ControlDocuments,
+  toControlDocuments,
+  upkeepKey,
+} from "#shared/policy/ledger-epoch.ts";
+import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import { isSpeedKnown, toSeenPace } from "#shared/policy/account-speed.ts";
 import type { Pace } from "#shared/telephony/rate.ts";
 import type { RouteDeps } from "#functions/api/http/context.ts";
@@ -16,7 +19,7 @@ import { readNumbers } from "./read-numbers.ts";
 import type { NumberHashes } from "#shared/telephony/number-hashes.ts";
 import { agentsOf } from "#shared/dial-plan/splits.ts";
 import { roundKeyOf } from "#shared/policy/split-rounds.ts";
-import { forecastKeys, orderKeys, requestKeys } from "#shared/rules/gates.ts";
+import { findUnreadList, forecastKeys, orderKeys, requestKeys } from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 
@@ -36,8 +39,8 @@ export interface ControlsRead extends BacklogsRead {
   agents: ReadonlySet<string>;
   /** Paces at which accounts were seen to take calls, where slower than the deployed plan's. */
   seenPaces: ReadonlyMap<string, Pace>;
-  /** True if the do-not-call list was made under another HASH_KEY, so that nobody is dialed. */
-  isOther: boolean;
+  /** Reason for which every call waits, as the do-not-call list was made under another HASH_KEY. Undefined: it was not. */
+  unread: string | undefined;
   /** Accounts that answer slowly, and whose speed was not seen for long enough. */
   unmeasured: ReadonlySet<string>;
 }
@@ -108,8 +111,8 @@ export async function readControls(
   const numbers = await readNumbers(calls, { plans, hasClientEntries }, deps);
   const { hashes, caps } = numbers;
   const documents = toControlDocuments(joined(numbers.documents, controls));
-  const isOther = isOfOtherKey(controls, deps.numbers.keyNames);
-  return { ...read, documents, hashes, caps, agents, isOther, ...speedsIn(controls, plans) };
+  const unread = findUnreadList(controls, deps.numbers.keyNames);
+  return { ...read, documents, hashes, caps, agents, unread, ...speedsIn(controls, plans) };
 }
 
 /** Names the documents by which the calls of backlogs are decided under a plan. */

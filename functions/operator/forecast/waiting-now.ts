@@ -95,12 +95,12 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const { settings, clock } = deps;
   const read = await readControls({ allWaiting: true }, [settings], deps);
   const now = clock.now();
-  const { isOther } = read;
-  const holderOf = createHoldersNow(read, { ...settings, now, isOther });
+  const holderOf = createHoldersNow(read, { ...settings, now });
   const posted = { calls: [], client: "", agents: [], at: now };
   const from = servedFrom(read.documents, now);
   const inputs = { read, now, from };
-  const ends = isOther ? [] : (await forecastCalls(posted, settings, inputs)).waiting;
+  const ends =
+    read.unread === undefined ? (await forecastCalls(posted, settings, inputs)).waiting : [];
   const calls = read.waiting.map((one, index): CallNow => {
     const { call } = one;
     const { account: name = null, delays = [], end } = ends[index] ?? {};

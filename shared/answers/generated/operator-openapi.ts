@@ -1117,10 +1117,16 @@ export interface components {
             /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
-            /** @description Call-Not-Before of its request */
-            not_before: string | null;
-            /** @description True by Call-Priority of its request */
-            urgent: boolean;
+            /**
+             * Format: date-time
+             * @description Call-Not-Before of its request; absent where none was sent
+             */
+            not_before?: string;
+            /**
+             * @description Call-Priority of its request; absent where none was sent
+             * @constant
+             */
+            urgent?: true;
             /** @description Call-Campaign of its request; absent where none was sent */
             campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
@@ -1200,10 +1206,16 @@ export interface components {
             /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
-            /** @description Call-Not-Before of its request */
-            not_before: string | null;
-            /** @description True by Call-Priority of its request */
-            urgent: boolean;
+            /**
+             * Format: date-time
+             * @description Call-Not-Before of its request; absent where none was sent
+             */
+            not_before?: string;
+            /**
+             * @description Call-Priority of its request; absent where none was sent
+             * @constant
+             */
+            urgent?: true;
             /** @description Call-Campaign of its request; absent where none was sent */
             campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
@@ -1270,10 +1282,16 @@ export interface components {
             /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
-            /** @description Call-Not-Before of its request */
-            not_before: string | null;
-            /** @description True by Call-Priority of its request */
-            urgent: boolean;
+            /**
+             * Format: date-time
+             * @description Call-Not-Before of its request; absent where none was sent
+             */
+            not_before?: string;
+            /**
+             * @description Call-Priority of its request; absent where none was sent
+             * @constant
+             */
+            urgent?: true;
             /** @description Call-Campaign of its request; absent where none was sent */
             campaign?: string;
             /** @description The split that the call was posted to, of which `agent_id` is an arm */
