@@ -110,7 +110,7 @@ const makeToken = declareRoute({
   status: 201,
   problems: [403, 404, 409],
   async handle({ c, deps, body }) {
-    const { clock, documents, hashKeys, random, retentionMs } = deps;
+    const { clock, documents, settings, random, retentionMs } = deps;
     const now = clock.now();
     const refused = refuseRights(c, body.rights, deps);
     if (refused !== undefined) return refused;
@@ -120,7 +120,7 @@ const makeToken = declareRoute({
     if (errors.length > 0) return answerUnprocessable(c, errors);
     const above = await refuseAboveBudget(c, "tokens", deps);
     if (above !== undefined) return above;
-    const { id, token, sha256, keyName } = createTokenMaker(hashKeys).make();
+    const { id, token, sha256, keyName } = createTokenMaker(settings).make();
     const { agents = ["*"], rights, mode, not_after: notAfter = null } = body;
     const value: StoredToken = {
       client: of.name,

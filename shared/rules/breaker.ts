@@ -86,7 +86,7 @@ export function room(
 
 /** Returns what a look of the dispatcher knows of a route's breakers. A failing check is as a breaker of the backlog's own. */
 export function seenAlong(
-  { breakers, probed }: Pick<ResolvedRoute, "breakers" | "probed">,
+  { services, probed }: Pick<ResolvedRoute, "services" | "probed">,
   { documents }: Asked,
 ): Record<"breaker" | "accountBreaker", BreakerDocument | Unreadable | undefined> {
   const [ofAccount = "", own = ""] = probed;
@@ -96,7 +96,7 @@ export function seenAlong(
     const { value } = found;
     return value === unreadable ? unreadable : { ...found, value };
   };
-  const checks = breakers.slice(probed.length).map(find);
+  const checks = services.map(find);
   const mayBeOpen = (one: ReturnType<typeof find>) =>
     one === unreadable || one?.value.state === "open";
   return { breaker: checks.find(mayBeOpen) ?? find(own), accountBreaker: find(ofAccount) };

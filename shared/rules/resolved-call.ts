@@ -39,6 +39,8 @@ export interface ResolvedRoute {
   breakers: readonly string[];
   /** Names of the breakers that the dial request itself probes. A check's breaker is probed by the check's question. */
   probed: readonly string[];
+  /** Names of the services that are asked before the request, by their breakers. */
+  services: readonly string[];
   /** Names of the pauses that may keep the calls waiting. */
   pauses: readonly DocumentKey<"pause">[];
 }
@@ -120,11 +122,13 @@ function resolveBacklog({ mode, ...of }: ClientAgent & ClientOfMode, table: Rout
 function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): ResolvedRoute {
   const account = table.account(route);
   const probed = breakerNamesOf(of, { account: account.name });
+  const services = checkBreakersOf(route);
   return {
     route,
     account,
-    breakers: [...probed, ...checkBreakersOf(route)],
+    breakers: [...probed, ...services],
     probed,
+    services,
     pauses: [...pauseKeysOf(of, route), ...pausesOfSplits(of, table)],
   };
 }

@@ -50,9 +50,11 @@ export function callbackAddressAlong(
  * Creates the check whether `code` is the last part of a subject's address, under one of the keys. It takes as long for
  * any wrong code.
  */
-export function callbackCheck(
-  hashKeys: RotatedKeys,
-): (address: { subject: CallbackSubject; code: string }) => boolean {
+export function callbackCheck({
+  hashKeys,
+}: {
+  hashKeys: RotatedKeys;
+}): (address: { subject: CallbackSubject; code: string }) => boolean {
   const codes = listKeys(hashKeys).map(codesUnder);
   return ({ subject, code }) => {
     const given = Buffer.from(code);

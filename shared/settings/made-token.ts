@@ -26,8 +26,8 @@ interface MadeToken {
  * HASH_KEY. Thus a forged token is recognized without the ledger. The MAC alone lets nobody in: the ledger must have the hash of the
  * token.
  */
-export function createTokenMaker(keys: RotatedKeys) {
-  const macs = listKeys(keys).map((key) => ({
+export function createTokenMaker({ hashKeys }: { hashKeys: RotatedKeys }) {
+  const macs = listKeys(hashKeys).map((key) => ({
     keyName: nameOfKey(key),
     macOf: hmacUnder(createHmac("sha256", key).update("key of made tokens").digest("hex")),
   }));

@@ -12,6 +12,7 @@ import {
   never,
   returns,
   type Edit,
+  without,
 } from "./edits.ts";
 import { toSource } from "./tree.ts";
 
@@ -66,6 +67,12 @@ describe("an edit", () => {
       "const next = { ...row, claims: [...row.claims, version], seen: null };",
     ],
     ["leaves out a property", "claim.claims", leaveOut(), "const next = { ...row,  seen };"],
+    [
+      "leaves out an entry of a list",
+      "claim",
+      without("version"),
+      "const next = { ...row, claims: [...row.claims, ], seen };",
+    ],
     ["leaves out a statement", "claim", leaveOut("log"), ";"],
     ["leaves out a statement with what follows its call", "claim", leaveOut("port.note"), ";"],
     [

@@ -50,8 +50,7 @@ export function leaveOut(called?: string): Edit {
   return (place) => {
     const { node, source } = place;
     if (called === undefined) {
-      const comma = /^\s*,/.exec(source.text.slice(node.end))?.[0].length ?? 0;
-      return [{ start: node.start, end: node.end + comma, becomes: "" }];
+      return [withComma(node, source.text)];
     }
     const path = pathTo(findCall(place, called), node);
     let at = path.length - 1;
@@ -65,6 +64,23 @@ export function leaveOut(called?: string): Edit {
     if (statement?.type === "ExpressionStatement") return [{ ...rangeOf(statement), becomes: ";" }];
     return [{ ...rangeOf(path[at]), becomes: "undefined" }];
   };
+}
+
+/** Leaves out an entry of a list, by its text. */
+export function without(entry: string): Edit {
+  return (place) => {
+    const { text } = place.source;
+    const found = listBelow(place.node)
+      .filter(({ type }) => type === "ArrayExpression")
+      .flatMap((list) => listIn(list, "elements"))
+      .filter(({ start, end }) => text.slice(start, end) === entry);
+    return [withComma(single(found, `entry ${entry}`, place), text)];
+  };
+}
+
+function withComma({ start, end }: Node, text: string): Change {
+  const comma = /^\s*,/.exec(text.slice(end))?.[0].length ?? 0;
+  return { start, end: end + comma, becomes: "" };
 }
 
 /** True if the node is what its parent calls, as in `work().catch(…)`. */

@@ -32,7 +32,7 @@ export const callBackMutants = toMutants(
     ["a number is kept for an hour at most", "call-backs:analysisMsMax", becomes("Infinity")],
     ["analyses delay no results", "analysesLane", returns("resultsLane(of)")],
     ["an analysis is waited for", "findAnalysisPoll", returns("undefined")],
-    ["a late analysis is left out", "isAnalysisLate", returns("false")],
+    ["a late analysis is left out", "lateUntil", returns("0")],
     ["accounts that the plan has lost are remembered", "sendPolls.known", becomes("[]")],
   ],
 );

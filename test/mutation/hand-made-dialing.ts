@@ -11,7 +11,6 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
     becomes("[version]"),
   ],
   ["a claim's age is its own", "applyClaim.claimedAt", becomes("before.claimedAt ?? at")],
-  ["a claim is good for ten seconds", "claimAgeMsMax", becomes("12_000")],
   ["a claim's life has time to settle", "settleMs", becomes("0")],
   [
     "a claim does not go back to waiting by the passing of time",

@@ -67,11 +67,6 @@ const ofLists = toMutants(
       becomes("{ hashes: hashes.asked.slice(0, 1), client: call.client }"),
     ],
     [
-      "the last look sees an erasure",
-      "gates:orders",
-      becomes("[restore.admit, cancellation.admit, doNotCall.admit, pause.admit]"),
-    ],
-    [
       "a redial of an erased call is not made",
       "findErasure.acceptedAt",
       becomes("clientReceiverAt"),
@@ -157,7 +152,6 @@ const ofLostClaims = toMutants(
       "judgeFirstRow",
       callBecomes("findVerdict", "undefined"),
     ],
-    ["a dead letter waits for the restore", "restore:halts", returns("false")],
     [
       "a waiting row of a restore asks its controls",
       "recoverRows",

@@ -8,11 +8,7 @@ const ofJudges = toMutants(
   ["test/unit/rules/unreadable.test.ts"],
   [
     ["an unreadable document is not absent", "toRead", callBecomes("UnreadableError", "undefined")],
-    [
-      "an unreadable restore suspends the ledger",
-      "isLedgerSuspended.state",
-      documentAsAbsent("documents.get"),
-    ],
+    ["an unreadable restore suspends the ledger", "lastRestore", documentAsAbsent("documents.get")],
     [
       "an unreadable epoch is not absent",
       "isLedgerSuspended.epoch",

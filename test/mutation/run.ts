@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks the code, and shows that the tests notice. A mutation
  * tester breaks the conditions of the files by which nobody is phoned twice. What its operators do not make, such as a
- * step left out or another constant, is a list of our own. Exits with 1 unless every mutant is killed or accepted.
+ * step left out or another constant, is a list of our own; the lists of gates.ts and the ages of timing.ts name theirs. Exits with 1 unless every mutant is killed or accepted.
  */
 import { parseArgs } from "node:util";
 import { printHelp } from "#infra/cli/help.ts";
@@ -20,6 +20,7 @@ end it with 1. Takes hours.
 // The words above need no package of this folder, which the help of all commands is tested without.
 const { listGone } = await import("./break-core.ts");
 const { root } = await import("./copies.ts");
+const { gateMutants } = await import("./gate-mutants.ts");
 const { handMade } = await import("./hand-made.ts");
 const { runHandMade } = await import("./run-hand-made.ts");
 const { listMutated, runTester } = await import("./run-tester.ts");
@@ -36,13 +37,15 @@ const { values } = parseArgs({
 });
 
 // All names are searched before anything runs, so that changed code is reported at once.
-const gone = listGone(readCore(root), handMade);
+const core = readCore(root);
+const ours = [...handMade, ...gateMutants(core)];
+const gone = listGone(core, ours);
 if (gone.length > 0) {
   console.error(`These mutants lead nowhere any more:\n    ${gone.join("\n    ")}`);
   process.exit(1);
 }
 const only = new RegExp(values.only);
-const mutants = handMade.filter(
+const mutants = ours.filter(
   ({ breaks, edits }) => only.test(breaks) || edits.some(([path]) => only.test(path)),
 );
 const files = values["hand-made"] ? [] : (await listMutated()).filter((file) => only.test(file));

@@ -7,11 +7,11 @@ import { dayMs } from "#shared/lib/units.ts";
 /** Returns the dependencies of routes. Their ledger also writes events (outbox-ledger.ts). */
 export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { settings, documents, eventsQueue, clock, randomId, log } = deps;
-  const { plan, numbers, hashKeys, eventsKeys } = settings;
+  const { plan, numbers, hashes, eventsKeys } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);
   const random = { version: () => randomVersion(randomId()) };
   const outbox = { plan, documents, eventsQueue, clock, random, log, knownReceivers: new Map() };
   const ledger = outboxLedger(deps.ledger, outbox);
   const progress = createRequestProgress(deps);
-  return { ...deps, ledger, plan, numbers, hashKeys, eventsKeys, retentionMs, random, progress };
+  return { ...deps, ledger, plan, numbers, hashes, eventsKeys, retentionMs, random, progress };
 }

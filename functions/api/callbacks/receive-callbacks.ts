@@ -40,12 +40,12 @@ export function addCallbacks(
  * Answers forged callbacks 404 before anything is read, queued or logged. Anybody can send these, so the answer is as
  * cheap as possible: no body, no request id.
  */
-function refuseForged({ settings: { plan, hashKeys } }: ApiDeps): MiddlewareHandler<ApiEnv> {
-  const isRight = callbackCheck(hashKeys);
+function refuseForged({ settings }: ApiDeps): MiddlewareHandler<ApiEnv> {
+  const isRight = callbackCheck(settings);
   return async (c, next) => {
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);
-    const type = findAccountType(toAccountName(address.subject.account), plan);
+    const type = findAccountType(toAccountName(address.subject.account), settings.plan);
     if (type === undefined) return c.body(null, 404); // an account of an earlier plan
     c.set("callback", { ...address.subject, provider: type });
     return next();

@@ -91,10 +91,10 @@ export async function acceptCalls(
   const { client, mode, tokenId, quota } = caller;
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
-  const { hashKeys, plan } = settings;
+  const { hashes, plan } = settings;
   const requestId = settings.issuedIds.mark(c.get("requestId"));
   const { bytes } = read;
-  const fresh = { requestId, client, mode, count, path, bytes, headers, hashKeys, quota };
+  const fresh = { requestId, client, mode, count, path, bytes, headers, hashes, quota };
   const isGuarded = plan.guards !== undefined || quota !== undefined;
   const find = isGuarded ? findGuardedOrigin : findOrigin;
   const origin = await find(c, { ...fresh, refusals, at: startedAt }, { ...deps, settings });

@@ -1,11 +1,11 @@
 import type { Mode } from "#shared/calls/ids.ts";
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Context } from "hono";
 import type { CallHeaders } from "#shared/calls/call-request.ts";
 import type { Guard } from "#shared/dial-plan/guards.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
+import type { KeyedHashes } from "#shared/lib/keyed-hashes.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
 import { causeForLog } from "../http/port-limits.ts";
@@ -41,8 +41,8 @@ export interface FreshRequest {
   count: number;
   path: string;
   bytes: Uint8Array;
-  /** Keys of the fingerprint. */
-  hashKeys: RotatedKeys;
+  /** Hash its fingerprint. */
+  hashes: KeyedHashes;
   /** Limits of the client beside the plan's. */
   quota?: Guard | undefined;
   /** Errors of the request by the plan. */
@@ -59,7 +59,7 @@ export interface FreshRequest {
  */
 export async function findOrigin(
   c: Context<ApiEnv>,
-  { requestId, client, path, bytes, headers, hashKeys, refusals, at }: FreshRequest,
+  { requestId, client, path, bytes, headers, hashes, refusals, at }: FreshRequest,
   deps: Pick<ApiDeps, "documents" | "randomId" | "log">,
 ): Promise<Origin | Response> {
   const own = { requestId, acceptedAt: at };
@@ -72,9 +72,8 @@ export async function findOrigin(
     return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
   }
   const key = keyOf(client, header);
-  const fingerprintUnder = (hashKey: string) =>
-    createFingerprint({ path, bytes, headers }, hashKey);
-  const fingerprint = fingerprintUnder(hashKeys.current);
+  const parts = toHash({ path, bytes, headers });
+  const fingerprint = hashes.current(...parts);
   let current: KeyValue | undefined;
   try {
     const { documents } = deps;
@@ -92,10 +91,8 @@ export async function findOrigin(
     return answerUnreachable(c, error, deps);
   }
   if (current === undefined) return answerUnprocessable(c, refusals);
-  const { former } = hashKeys;
   const isSame =
-    current.fingerprint === fingerprint ||
-    (former !== undefined && current.fingerprint === fingerprintUnder(former));
+    current.fingerprint === fingerprint || hashes.each(...parts).includes(current.fingerprint);
   if (!isSame) {
     const detail = "was used for another request in the last 24 hours";
     return answerUnprocessable(c, [{ header: "Idempotency-Key", detail }]);
@@ -107,11 +104,11 @@ export async function findOrigin(
 /** Returns the hash of a request's key and its fingerprint; undefined if it has no key that may be one. */
 export function readKeyOf(
   c: Context<ApiEnv>,
-  { client, path, bytes, headers, hashKeys }: FreshRequest,
+  { client, path, bytes, headers, hashes }: FreshRequest,
 ): { key: string; fingerprint: string } | undefined {
   const header = c.req.header("idempotency-key");
   if (header === undefined || !keyPattern.test(header)) return undefined;
-  const fingerprint = createFingerprint({ path, bytes, headers }, hashKeys.current);
+  const fingerprint = hashes.current(...toHash({ path, bytes, headers }));
   return { key: keyOf(client, header), fingerprint };
 }
 
@@ -136,11 +133,12 @@ function keyOf(client: string, header: string): string {
     .digest("hex");
 }
 
-/** Returns a fingerprint of a request's path, bytes, and what its headers say of its calls, independent of the plan. */
-function createFingerprint(
-  { path, bytes, headers }: Pick<FreshRequest, "path" | "bytes" | "headers">,
-  hashKey: string,
-): string {
+/** Returns what a request's fingerprint covers: its path, its bytes, and what its headers say of its calls, not the plan. */
+function toHash({
+  path,
+  bytes,
+  headers,
+}: Pick<FreshRequest, "path" | "bytes" | "headers">): [string, Uint8Array] {
   const { notBefore, urgent, labels = {} } = headers;
   const said = [
     ...(notBefore === undefined ? [] : [`call-not-before: ${notBefore}\n`]),
@@ -148,7 +146,7 @@ function createFingerprint(
     ...Object.entries(labels).map(([name, label]) => `call-${name}: ${label}\n`),
   ].join("");
   // No body begins with such a line, as it is JSON.
-  return createHmac("sha256", hashKey).update(`POST ${path}\n${said}`).update(bytes).digest("hex");
+  return [`POST ${path}\n${said}`, bytes];
 }
 
 /** Returns the answer to a request whose calls were accepted, now or before. */

@@ -9,6 +9,7 @@ import type { EpochStore } from "#shared/ports/epoch-store.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import type { ProviderType } from "#shared/calls/provider-types.ts";
 import type { CallbackSubject } from "#shared/settings/callback-url.ts";
+import type { KeyedHashes } from "#shared/lib/keyed-hashes.ts";
 import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import type { NumberHasher } from "#shared/telephony/number-hashes.ts";
 import type { Log } from "#shared/lib/log.ts";
@@ -127,8 +128,7 @@ export interface RouteDeps extends ApiDeps {
   /** Time for which the plan keeps ended calls, in milliseconds. */
   retentionMs: number;
   numbers: NumberHasher;
-  /** Keys of fingerprints, marks and tokens. */
-  hashKeys: RotatedKeys;
+  hashes: KeyedHashes;
   /** Keys of the secrets of clients' own receivers. */
   eventsKeys: RotatedKeys;
   random: {

@@ -44,7 +44,7 @@ export type MadeTokens = Pick<ApiDeps, "callerOf" | "agentsByClient">;
  */
 export function createMadeTokens(deps: ApiDeps): MadeTokens {
   const { settings, listedTokens, documents, clock } = deps;
-  const maker = createTokenMaker(settings.hashKeys);
+  const maker = createTokenMaker(settings);
   const readEpoch = createEpochReader(deps);
 
   async function readToken(id: string): Promise<Found> {

@@ -1,8 +1,6 @@
 /** The record of a file of leads that a client sends in parts, and its changes. */
-import { hmacUnder } from "#shared/lib/hmac.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import type { DocumentKey, ValueOf } from "#shared/ports/document-kinds.ts";
-import { listKeys } from "#shared/lib/rotated-keys.ts";
 import { keyLifetimeMs } from "../calls/idempotency.ts";
 import type { RouteDeps } from "../http/context.ts";
 import { toIsoTime } from "../http/fields.ts";
@@ -43,7 +41,7 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
     // Another run may have sent the part too, and may still be accepted.
     return part.attempt === step.attempt ? { ...part, ...planned } : part;
   }
-  const contents = listKeys(deps.hashKeys).map((key) => hmacUnder(key)(`content ${step.content}`));
+  const contents = deps.hashes.each(`content ${step.content}`);
   const [content = ""] = contents;
   if (part.begunAt === null) {
     const { left_out: leftOut, attempt } = step;
@@ -81,14 +79,14 @@ export function createFile(
   { client, campaign: name, parts, round: of }: Asked & { round: number },
   deps: RouteDeps,
 ): SentFile {
-  const { clock, hashKeys } = deps;
+  const { clock, hashes } = deps;
   return {
     client,
     campaign: name,
     round: of,
     at: clock.now(),
     parts: parts.map((part) => ({
-      key: partKey(hashKeys.current, { client, campaign: name, round: of, digest: part.digest }),
+      key: hashes.current(partText({ client, campaign: name, round: of, digest: part.digest })),
       calls: part.calls,
       ...planned,
       isSent: false,
@@ -101,7 +99,7 @@ export function createFile(
 export function findRefusal(
   current: SentFile,
   { client, campaign: name, parts }: Asked,
-  { hashKeys }: RouteDeps,
+  { hashes }: RouteDeps,
 ): string | undefined {
   const { round: of, campaign: first } = current;
   const when = `${toIsoTime(current.at)} as campaign ${first}`;
@@ -112,27 +110,27 @@ export function findRefusal(
   const isSame =
     parts.length === current.parts.length &&
     parts.every(({ digest: numbers }, index) =>
-      listKeys(hashKeys).some(
-        (key) =>
-          partKey(key, { client, campaign: name, round: of, digest: numbers }) ===
-          current.parts[index]?.key,
-      ),
+      hashes
+        .each(partText({ client, campaign: name, round: of, digest: numbers }))
+        .includes(current.parts[index]?.key ?? ""),
     );
   return isSame
     ? undefined
     : `This file was begun at ${when}, in other parts: choose the columns and the agent as then.`;
 }
 
-function partKey(
-  hashKey: string,
-  {
-    client,
-    campaign: name,
-    round: of,
-    digest: numbers,
-  }: { client: string; campaign: string; round: number; digest: string },
-): string {
-  return hmacUnder(hashKey)(JSON.stringify(["sent-part", client, name, of, numbers]));
+function partText({
+  client,
+  campaign: name,
+  round: of,
+  digest: numbers,
+}: {
+  client: string;
+  campaign: string;
+  round: number;
+  digest: string;
+}): string {
+  return JSON.stringify(["sent-part", client, name, of, numbers]);
 }
 
 /**
@@ -141,17 +139,15 @@ function partKey(
  */
 export async function readFile(
   of: { client: string; file: string },
-  { documents, hashKeys }: RouteDeps,
+  { documents, hashes }: RouteDeps,
 ): Promise<{ name: DocumentKey<"sent-file">; value: SentFile | undefined }> {
-  const nameUnder = (hashKey: string) => ({
-    kind: "sent-file" as const,
-    key: hmacUnder(hashKey)(JSON.stringify(["sent-file", of.client, of.file])),
-  });
-  const names = listKeys(hashKeys).map(nameUnder);
+  const text = JSON.stringify(["sent-file", of.client, of.file]);
+  const toName = (key: string) => ({ kind: "sent-file" as const, key });
+  const names = hashes.each(text).map(toName);
   const read = await documents.read(names);
   const found = names.find(({ kind, key }) => read.get(kind, key) !== undefined);
   const value = found && read.get(found.kind, found.key)?.value;
-  return { name: nameUnder(hashKeys.current), value };
+  return { name: toName(hashes.current(text)), value };
 }
 
 /** Stores a record as long as the calls of the file, from its last change on. */

@@ -5,12 +5,11 @@ import { failureKeysOf } from "#shared/policy/breakers.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
-import { toRead } from "#shared/ports/found-documents.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { readWithSuspension } from "../runtime/epoch.ts";
+import { mergeControlDocuments, readWithSuspension } from "../runtime/epoch.ts";
 
 /**
  * Reads all documents that control these calls at once: breakers, pauses, cancellations, do-not-call entries, paces,
@@ -90,16 +89,5 @@ export function createFreshDocuments(
       });
     }
     return last.read;
-  };
-}
-
-/** Combines two reads; the first one wins. */
-export function mergeControlDocuments(
-  one: ControlDocuments,
-  other: ControlDocuments,
-): ControlDocuments {
-  return {
-    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
-    isSuspended: one.isSuspended || other.isSuspended,
   };
 }

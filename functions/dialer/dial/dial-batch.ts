@@ -125,9 +125,7 @@ export function createDialBatch(
  * connections to calls.
  */
 function limitsOf(dials: readonly Dial[], concurrency: number): ReadonlyMap<string, number> {
-  const services = new Set(
-    dials.flatMap(({ target: { breakers, probed } }) => breakers.slice(probed.length)),
-  );
+  const services = new Set(dials.flatMap(({ target }) => target.services));
   const ofService = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / services.size));
   return new Map([
     ...requestLimits(dials.map(({ target: { account } }) => account)),

@@ -13,10 +13,10 @@ import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decid
 import {
   type Asked,
   beginRead,
-  mergeControlDocuments,
   readControlDocuments,
   createFreshDocuments,
 } from "../decide/control-documents.ts";
+import { mergeControlDocuments } from "../runtime/epoch.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { dialCall } from "./dial-call.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";

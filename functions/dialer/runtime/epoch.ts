@@ -11,6 +11,7 @@ import type {
   StoredDocument,
   ValueOf,
 } from "#shared/ports/document-kinds.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps, DialerMemory } from "./context.ts";
 import { minuteMs } from "#shared/lib/units.ts";
@@ -66,6 +67,17 @@ export async function readWithSuspension(
   const restoredAt = read.get(restoreKey.kind, restoreKey.key)?.value.since ?? 0;
   if (isSuspended || restoredAt > memory.epoch.begunAt) forgetLedger(memory, restoredAt);
   return { ...read, isSuspended };
+}
+
+/** Combines two reads; the first one wins. */
+export function mergeControlDocuments(
+  one: ControlDocuments,
+  other: ControlDocuments,
+): ControlDocuments {
+  return {
+    ...toRead((kind, key) => one.find(kind, key) ?? other.find(kind, key)),
+    isSuspended: one.isSuspended || other.isSuspended,
+  };
 }
 
 /**

@@ -16,7 +16,7 @@ import { apiEnvironment, testPlan, webhookSecret } from "#test/support/environme
 const hashKey = apiEnvironment.HASH_KEY;
 const call = { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", claim: "0123456789abcdef0123" };
 const account = "twilio-eu";
-const isRight = callbackCheck({ current: hashKey });
+const isRight = callbackCheck({ hashKeys: { current: hashKey } });
 const codeOf = (subject: CallbackSubject, key = hashKey) =>
   callbackAddress("", { ...subject, hashKey: key })
     .split("/")

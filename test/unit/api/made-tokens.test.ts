@@ -41,7 +41,9 @@ async function createBench(environment: Record<string, string | undefined> = api
     },
   };
   const api = createTestApi({ environment, documents: counted, epochStore, now: clock });
-  const maker = createTokenMaker(parseKeys(environment["HASH_KEY"] ?? "", "HASH_KEY"));
+  const maker = createTokenMaker({
+    hashKeys: parseKeys(environment["HASH_KEY"] ?? "", "HASH_KEY"),
+  });
   const made = maker.make();
   const client: StoredClient = {
     agents: ["*"],
@@ -136,7 +138,7 @@ describe("a token that operators made", () => {
 
   it("costs no read if it is forged", async () => {
     const { place, reads, epochs, made, queue } = await createBench();
-    const other = createTokenMaker({ current: former }).make().token;
+    const other = createTokenMaker({ hashKeys: { current: former } }).make().token;
     const forged = [
       other,
       `${made.token.slice(0, -1)}${made.token.endsWith("A") ? "B" : "A"}`,
@@ -151,7 +153,9 @@ describe("a token that operators made", () => {
 
   it("is answered 401 if the ledger never had it, with one read a minute", async () => {
     const { place, reads } = await createBench();
-    const { token } = createTokenMaker(parseKeys(apiEnvironment.HASH_KEY, "HASH_KEY")).make();
+    const { token } = createTokenMaker({
+      hashKeys: parseKeys(apiEnvironment.HASH_KEY, "HASH_KEY"),
+    }).make();
     expect([await place(token), await place(token)]).toEqual([401, 401]);
     expect(reads).toEqual(["token,sweep,restore"]);
   });
@@ -253,7 +257,7 @@ describe("a token that operators made", () => {
 
   it("is good under the former HASH_KEY too, and forged without it", async () => {
     const HASH_KEY = `${apiEnvironment.HASH_KEY} ${former}`;
-    const made = createTokenMaker({ current: former }).make();
+    const made = createTokenMaker({ hashKeys: { current: former } }).make();
     for (const [environment, status] of [
       [{ ...apiEnvironment, HASH_KEY }, 201],
       [apiEnvironment, 401],

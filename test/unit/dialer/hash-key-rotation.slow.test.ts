@@ -215,7 +215,7 @@ it("callback URLs are under the former key until every process of the API knows 
     const call = { id, claim, numberHash };
     const subject = { account: row?.route?.account ?? "", call };
     return (["before", "after"] as const).filter((key) =>
-      callbackCheck(holders[key])({ subject, code }),
+      callbackCheck({ hashKeys: holders[key] })({ subject, code }),
     );
   };
   expect(await dial("before")).toEqual(["before"]);

@@ -10,9 +10,9 @@ const [current, former] = ["5f".repeat(32), "7e".repeat(32)];
 describe("tokens that operators make", () => {
   it("are known by both keys of a rotation, and made under the current one", () => {
     const [before, during, after] = [
-      createTokenMaker({ current: former }),
-      createTokenMaker({ current, former }),
-      createTokenMaker({ current }),
+      createTokenMaker({ hashKeys: { current: former } }),
+      createTokenMaker({ hashKeys: { current, former } }),
+      createTokenMaker({ hashKeys: { current } }),
     ];
     const old = before.make();
     const fresh = during.make();
@@ -30,7 +30,7 @@ describe("tokens that operators make", () => {
   });
 
   it("are no other's if a character differs, is missing or is added", () => {
-    const maker = createTokenMaker({ current });
+    const maker = createTokenMaker({ hashKeys: { current } });
     const { token } = maker.make();
     const character = fc.constantFrom("0", "1", "9", "A", "Z", "a", "z", "_", "-", "\n");
     fc.assert(
@@ -42,7 +42,7 @@ describe("tokens that operators make", () => {
   });
 
   it("are known by their hash alone", () => {
-    const { token, sha256 } = createTokenMaker({ current }).make();
+    const { token, sha256 } = createTokenMaker({ hashKeys: { current } }).make();
     expect(sha256).toBe(createHash("sha256").update(token).digest("hex"));
     expect([hasHash(token, sha256), hasHash(`${token}x`, sha256), hasHash(token, "")]).toEqual([
       true,
