@@ -11,12 +11,9 @@ export interface KeyedHashes {
   each(...parts: readonly Part[]): string[];
 }
 
-export function createKeyedHashes(keys: RotatedKeys): KeyedHashes {
-  const under = (key: string, parts: readonly Part[]) => {
-    const hmac = createHmac("sha256", key);
-    for (const part of parts) hmac.update(part);
-    return hmac.digest("base64url");
-  };
+export function createKeyedHashes({ hashKeys: keys }: { hashKeys: RotatedKeys }): KeyedHashes {
+  const under = (key: string, parts: readonly Part[]) =>
+    parts.reduce((hmac, part) => hmac.update(part), createHmac("sha256", key)).digest("base64url");
   return {
     current: (...parts) => under(keys.current, parts),
     each: (...parts) => listKeys(keys).map((key) => under(key, parts)),

@@ -15,13 +15,9 @@ export function beforeClaim(
   return held;
 }
 
-/** Returns the maximum requests at once of accounts that have one, by name. */
-export function limitsOf(accounts: readonly ResolvedAccount[]): Map<string, number> {
-  return new Map(
-    accounts.flatMap(({ name, concurrency }) =>
-      concurrency === undefined ? [] : [[name, concurrency]],
-    ),
-  );
+/** Returns the maximum requests at once of accounts, by name. Undefined: the plan has none. */
+export function limitsOf(accounts: readonly ResolvedAccount[]): Map<string, number | undefined> {
+  return new Map(accounts.map(({ name, concurrency }) => [name, concurrency]));
 }
 
 export const texts: Texts = {

@@ -8,7 +8,6 @@ import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import { readEventsKeys } from "./events-keys.ts";
 import type { Log } from "../lib/log.ts";
-import { createKeyedHashes, type KeyedHashes } from "../lib/keyed-hashes.ts";
 import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
 import { createIssuedIds, type IssuedIds } from "../calls/issued-ids.ts";
 import { createNumberHasher, type NumberHasher } from "../telephony/number-hashes.ts";
@@ -36,9 +35,8 @@ export interface ApiSettings {
   table: RouteTable;
   schedule: Schedule;
   hashKeys: RotatedKeys;
-  /** Hash numbers, and anything else, under these keys. */
+  /** Hashes numbers under these keys. */
   numbers: NumberHasher;
-  hashes: KeyedHashes;
   issuedIds: IssuedIds;
   /** Keys of the secrets of clients' own receivers. */
   eventsKeys: RotatedKeys;
@@ -183,11 +181,10 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 /** Returns the settings that follow from HASH_KEY. */
 export function withHashKeys(
   hashKeys: RotatedKeys,
-): Pick<ApiSettings, "hashKeys" | "numbers" | "hashes" | "issuedIds"> {
+): Pick<ApiSettings, "hashKeys" | "numbers" | "issuedIds"> {
   return {
     hashKeys,
     numbers: createNumberHasher(hashKeys),
-    hashes: createKeyedHashes(hashKeys),
     issuedIds: createIssuedIds(hashKeys),
   };
 }

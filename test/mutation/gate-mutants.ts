@@ -1,4 +1,4 @@
-import { becomes, type Edit, without } from "./edits.ts";
+import { without } from "./edits.ts";
 import type { HandMade } from "./mutant.ts";
 import { childOf, listBelow, listIn, nameOf, type Node, type Source } from "./tree.ts";
 
@@ -32,19 +32,9 @@ const listTests = [
   ...unit("operator", "forecast", "why"),
   ...unit("policy", "readiness"),
 ];
-/** Tests near the ages. */
-const ageTests = [
-  ...unit("lib", "timing"),
-  ...unit("dialer", "claims", "last-look", "a-call", "pace", "dispatches", "sweep", "fresh-calls"),
-  "test/simulation/claimed.test.ts",
-];
 
-/** Returns the mutants that gates.ts and timing.ts name themselves: each entry of a list left out, and each age times ten. */
+/** Returns a mutant for each entry of a list that is left out. timing.test.ts changes the ages itself. */
 export function gateMutants(core: readonly Source[]): HandMade[] {
-  return [...withoutEntries(core), ...longAges(core)];
-}
-
-function withoutEntries(core: readonly Source[]): HandMade[] {
   const { text, declared } = declaredIn(core, "shared/rules/gates.ts");
   return declared.flatMap(({ name, init }) => {
     if (changedByTests.has(name)) return [];
@@ -53,37 +43,10 @@ function withoutEntries(core: readonly Source[]): HandMade[] {
       .flatMap((list) => listIn(list, "elements"))
       .map(({ start, end }) => {
         const entry = text.slice(start, end);
-        return toMutant(`${name} without ${entry}`, [`gates:${name}`, without(entry)], listTests);
+        const breaks = `${name} without ${entry}`;
+        return { breaks, edits: [[`gates:${name}`, without(entry)]], tests: listTests };
       });
   });
-}
-
-function longAges(core: readonly Source[]): HandMade[] {
-  const { text, declared } = declaredIn(core, "shared/lib/timing.ts");
-  return declared.flatMap(({ name, init }) => {
-    if (!/(?:AgeMsMax|StepMs)$/.test(name)) return [];
-    const parts = listBelow(init).filter(({ type }) => type === "ObjectProperty");
-    const places = parts.map((part) => ({
-      path: `timing:${name}.${nameOf(part)}`,
-      value: childOf(part, "value") ?? part,
-    }));
-    return (parts.length > 0 ? places : [{ path: `timing:${name}`, value: init }]).map(
-      ({ path, value }) =>
-        toMutant(
-          `${path} times ten`,
-          [path, becomes(`10 * ${text.slice(value.start, value.end)}`)],
-          ageTests,
-        ),
-    );
-  });
-}
-
-function toMutant(
-  breaks: string,
-  edit: readonly [path: string, edit: Edit],
-  tests: readonly string[],
-): HandMade {
-  return { breaks, edits: [edit], tests };
 }
 
 /** Returns the variables that a file declares, with their values. */

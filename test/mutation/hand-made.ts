@@ -11,7 +11,7 @@ import type { HandMade } from "./mutant.ts";
  *
  * - A judge of shared/rules that does nothing, or takes an unreadable document for an absent one: gates.test.ts,
  *   lists.test.ts and unreadable.test.ts of test/unit/rules ask each entry of each list.
- * - A list of gates.ts without one of its entries, or an age of timing.ts times ten: gate-mutants.ts.
+ * - A list of gates.ts without one of its entries: gate-mutants.ts. An age times ten: test/unit/lib/timing.test.ts.
  * - What Stryker's operators make of the files in .config/stryker.json.
  */
 export const handMade: readonly HandMade[] = [

@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- --only "claim|cap" --seeds 100 --quick]`: breaks the code, and shows that the tests notice. A mutation
  * tester breaks the conditions of the files by which nobody is phoned twice. What its operators do not make, such as a
- * step left out or another constant, is a list of our own; the lists of gates.ts and the ages of timing.ts name theirs. Exits with 1 unless every mutant is killed or accepted.
+ * step left out or another constant, is a list of our own; the lists of gates.ts name theirs. Exits with 1 unless every mutant is killed or accepted.
  */
 import { parseArgs } from "node:util";
 import { printHelp } from "#infra/cli/help.ts";

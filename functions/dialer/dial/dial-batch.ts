@@ -124,7 +124,10 @@ export function createDialBatch(
  * Returns the maximum requests at once of accounts, and of services that are asked before the request. These leave half of the
  * connections to calls.
  */
-function limitsOf(dials: readonly Dial[], concurrency: number): ReadonlyMap<string, number> {
+function limitsOf(
+  dials: readonly Dial[],
+  concurrency: number,
+): ReadonlyMap<string, number | undefined> {
   const services = new Set(dials.flatMap(({ target }) => target.services));
   const ofService = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / services.size));
   return new Map([

@@ -13,7 +13,7 @@ const features: Readonly<Record<string, { words: RegExp; most: number }>> = {
   "dead letters": { words: /dead.?letter/i, most: 23 },
   restores: { words: /restore/i, most: 23 },
   // Indexes of DynamoDB have attributes of this name.
-  "hash keys": { words: /hash.?key(?!: ["`])/i, most: 12 },
+  "hash keys": { words: /hash.?key(?!: ["`])/i, most: 13 },
 };
 
 async function readCode(): Promise<Map<string, string>> {
