@@ -8,6 +8,7 @@ import { permitsLoopback } from "./loopback.ts";
 import { malformedSecrets, missingSecrets } from "../dial-plan/secrets.ts";
 import { readEventsKeys } from "./events-keys.ts";
 import type { Log } from "../lib/log.ts";
+import { createKeyedHashes, type KeyedHashes } from "../lib/keyed-hashes.ts";
 import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
 import { createIssuedIds, type IssuedIds } from "../calls/issued-ids.ts";
 import { createNumberHasher, type NumberHasher } from "../telephony/number-hashes.ts";
@@ -35,8 +36,9 @@ export interface ApiSettings {
   table: RouteTable;
   schedule: Schedule;
   hashKeys: RotatedKeys;
-  /** Hashes numbers under these keys. */
+  /** Hash numbers, and of the API's requests anything else, under these keys. */
   numbers: NumberHasher;
+  hashes: KeyedHashes;
   issuedIds: IssuedIds;
   /** Keys of the secrets of clients' own receivers. */
   eventsKeys: RotatedKeys;
@@ -66,14 +68,20 @@ export interface Bundled {
 
 /** Reads the API's settings other than its tokens. If there is a problem, the API answers 503 and accepts nothing. */
 export function readApiSettings(environment: Environment, bundled: Bundled, log: Log) {
-  return read(log, () => apiSettings(environment, bundled, log));
+  return read(log, (): ApiSettings => {
+    const settings = bothSettings(environment, bundled, log);
+    return { ...settings, hashes: createKeyedHashes(settings) };
+  });
 }
 
-function apiSettings(
+/** The settings of the dialer, too. */
+type BothSettings = Omit<ApiSettings, "hashes">;
+
+function bothSettings(
   environment: Environment,
   { bundledPlan, kinds }: Bundled,
   log: Log,
-): ApiSettings {
+): BothSettings {
   const plan = parseDialPlan(bundledPlan, environment, kinds);
   const hashKeys = readHashKeys(environment);
   const eventsKeys = readEventsKeys(environment);
@@ -95,9 +103,9 @@ export function readDialerSettings<Connected extends object>(
   environment: Environment,
   { connect, ...bundled }: Bundled & { connect: (plan: DialPlan) => Connected },
   log: Log,
-): Settings<ApiSettings & Connected> {
+): Settings<BothSettings & Connected> {
   return read(log, () => {
-    const settings = apiSettings(environment, bundled, log);
+    const settings = bothSettings(environment, bundled, log);
     const missing = missingSecrets(settings.plan, environment, bundled.kinds);
     if (missing.length > 0) throw new Error(`the dial plan needs ${missing.join(", ")}`);
     const malformed = malformedSecrets(settings.plan, environment, bundled.kinds);

@@ -1,5 +1,4 @@
 import { outboxLedger } from "#shared/events/outbox-ledger.ts";
-import { createKeyedHashes } from "#shared/lib/keyed-hashes.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import type { ApiDeps, RouteDeps } from "../http/context.ts";
 import { createRequestProgress } from "./count-request.ts";
@@ -8,8 +7,7 @@ import { dayMs } from "#shared/lib/units.ts";
 /** Returns the dependencies of routes. Their ledger also writes events (outbox-ledger.ts). */
 export function toRouteDeps(deps: ApiDeps): RouteDeps {
   const { settings, documents, eventsQueue, clock, randomId, log } = deps;
-  const { plan, numbers, eventsKeys } = settings;
-  const hashes = createKeyedHashes(settings);
+  const { plan, numbers, hashes, eventsKeys } = settings;
   const retentionMs = Math.ceil(plan.retentionDays * dayMs);
   const random = { version: () => randomVersion(randomId()) };
   const outbox = { plan, documents, eventsQueue, clock, random, log, knownReceivers: new Map() };

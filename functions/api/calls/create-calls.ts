@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { withCalls } from "#shared/calls/ids.ts";
-import { createKeyedHashes } from "#shared/lib/keyed-hashes.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { createRequestMessage } from "#shared/ports/call-messages.ts";
@@ -92,8 +91,7 @@ export async function acceptCalls(
   const { client, mode, tokenId, quota } = caller;
   const asked = { ...caller, at: startedAt, notBefore: headers.notBefore };
   const refusals = findRefusals(data, asked, settings);
-  const { plan } = settings;
-  const hashes = createKeyedHashes(settings);
+  const { hashes, plan } = settings;
   const requestId = settings.issuedIds.mark(c.get("requestId"));
   const { bytes } = read;
   const fresh = { requestId, client, mode, count, path, bytes, headers, hashes, quota };

@@ -77,7 +77,7 @@ export type DecisionDeps = Pick<
   "documents" | "epochStore" | "settings" | "clock" | "concurrency" | "log" | "memory"
 >;
 
-export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys"> & {
+export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys" | "hashes"> & {
   providerOf(route: Route): DialingProvider<Route>;
   postEvent: PostEvent;
   /** Absent if the plan has no checks. */
