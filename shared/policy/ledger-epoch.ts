@@ -76,7 +76,10 @@ export interface ControlDocuments extends DocumentsRead {
   isSuspended: boolean;
 }
 
-/** Returns documents that were read with that of the restore, by which alone they tell whether dialing is suspended. */
+/**
+ * Returns documents that were read together with the document of the restore, which alone shows whether dialing is
+ * suspended.
+ */
 export function toControlDocuments(read: DocumentsRead): ControlDocuments {
   return { ...read, isSuspended: isLedgerSuspended(read, 0) };
 }

@@ -235,7 +235,7 @@ function toPassed(outcome: Outcome): PassedCheck[] {
 const failuresMax = 5;
 
 /**
- * Takes the probe of a check's breaker, if it is open.
+ * Takes the probe of a check's breaker, if the breaker is open.
  *
  * @returns undefined if the breaker is open, and another call has the probe or its time has not come
  */
