@@ -34,15 +34,16 @@ export function headerViolations({
   const untold = rows.flatMap(({ id, revealed, not_before, urgent }) => {
     const of = markOf.get(revealed?.mark ?? markIn.get(id) ?? "");
     if (of === undefined) return [];
-    const isTold = urgent === of.isUrgent && not_before === iso(of.notBefore);
+    const at = of.notBefore === undefined ? undefined : iso(of.notBefore);
+    const isTold = (urgent === true) === of.isUrgent && not_before === at;
     return isTold ? [] : [`lost: what the headers said of ${id}`];
   });
   // By a clock that is an hour ahead, any time has come.
   return clocks === "stepping" ? untold : [...early, ...untold];
 }
 
-function iso(at: number | undefined): string | null {
-  return at === undefined ? null : new Date(at).toISOString();
+function iso(at: number): string {
+  return new Date(at).toISOString();
 }
 
 /** Time within which a look sees a row; that within which a row is dispatched again; and that in which one is written off. */

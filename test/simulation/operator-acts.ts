@@ -11,8 +11,9 @@ export interface SeenRow {
   reason: string;
   agent_id: string;
   request_id: string;
-  not_before: string | null;
-  urgent: boolean;
+  /** Absent: the request did not say so. */
+  not_before?: string;
+  urgent?: true;
   tries?: { number: number };
   redialed_as: string | null;
   revealed: { phone_number: string; mark: string } | undefined;
