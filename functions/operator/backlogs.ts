@@ -50,9 +50,7 @@ const backlogViewSchema = z
     waiting_is_whole: z.boolean().check(z.describe("False where more of them wait")),
     holders: z
       .nullable(holdersSchema)
-      .check(
-        z.describe("What holds its calls now, as `why` says it; null where that could not be read"),
-      ),
+      .check(z.describe("What holds its calls now, as `why` says; null if that could not be read")),
   })
   .check(
     z.meta({
@@ -89,7 +87,7 @@ type BacklogsCursor = z.infer<typeof cursorSchema>;
 /** Sorts by heads within windows of 1,000 backlogs, one window after the other. */
 const listBacklogs = declareRoute({
   operationId: "listBacklogs",
-  summary: "List whose calls wait, since when, and what holds them; those due first come first",
+  summary: "List whose calls wait, since when, and what holds them, the earliest due first",
   method: "get",
   path: "/backlogs",
   query: z.strictObject({ cursor: z.optional(createCursorSchema(cursorSchema)), limit }),

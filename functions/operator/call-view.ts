@@ -28,7 +28,7 @@ export const callViewSchema = z
       .array(z.string())
       .check(
         z.describe(
-          "All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased",
+          "Time zones in all of which hours must be open: its `timezone`, or those of its number. Empty: none known, or erased",
         ),
       ),
     attempt: z.int(),

@@ -63,7 +63,7 @@ const filters = z.strictObject({
   ...filterShape,
   held_now: z
     .optional(z.literal("true"))
-    .check(z.describe("To be told what holds each waiting call now, which its row may not know")),
+    .check(z.describe("Adds what holds each waiting call now, which its row may not know")),
   cursor: z.optional(callCursor),
   limit,
 });
@@ -75,7 +75,7 @@ const listedCallSchema = z
     ...callViewSchema.shape,
     held_now: z
       .optional(z.strictObject({ reason: z.string(), name: z.string() }))
-      .check(z.describe("What holds it now, as `why` says it, of a waiting call if asked for")),
+      .check(z.describe("What holds a waiting call now, as `why` says; only with `held_now`")),
   })
   .check(z.meta({ id: "ListedCall" }));
 
@@ -87,7 +87,7 @@ const callsSchema = z.strictObject({
     .optional(z.int())
     .check(
       z.describe(
-        "Calls left out, as only a later version of the service can read them; absent where there are none",
+        "Calls left out because only a later version of the service can read them; absent if there are none",
       ),
     ),
 });

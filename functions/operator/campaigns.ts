@@ -103,9 +103,7 @@ const detailSchema = z.strictObject({
     .strictObject(measures)
     .check(z.describe(`Of the last ${usageDays} days; zero where they were counted under *other`)),
   results_from: time.check(
-    z.describe(
-      "`results` and `tries` lack what came before: later where there is too much to read",
-    ),
+    z.describe("`results` and `tries` begin then: later if there is too much to read"),
   ),
 });
 export type CampaignDetail = z.infer<typeof detailSchema>;

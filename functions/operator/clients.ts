@@ -53,7 +53,7 @@ const listClients = declareRoute({
   operationId: "listClients",
   summary: "Clients that operators made, by their names",
   description:
-    "Clients of API_TOKENS alone are not among them. A page may be shorter than its limit.",
+    "Clients that only API_TOKENS has are left out. A page may be shorter than its limit.",
   method: "get",
   role: "configure",
   path: "/clients",

@@ -23,7 +23,7 @@ export const lastSweepAt = z
 const countsSchema = z.strictObject({
   counts: z
     .array(z.strictObject({ hour: time, state, count: z.int() }))
-    .check(z.describe("Calls that came into a state in an hour")),
+    .check(z.describe("Calls that reached a state in an hour")),
   current: z
     .record(z.string(), z.int())
     .check(z.describe("Calls in a state now, up to `current_max`. `/why` counts those that wait")),
@@ -54,7 +54,7 @@ const countCalls = declareRoute({
   query: z.strictObject({
     hours: z
       ._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(168)), 24)
-      .check(z.describe("So many hours up to now")),
+      .check(z.describe("Number of hours up to now")),
   }),
   answer: countsSchema,
   async handle({ deps, query }) {

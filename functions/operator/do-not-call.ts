@@ -96,7 +96,7 @@ const changeDoNotCall = declareRoute({
     }
     if (isDropped) return { added: add.length, removed: remove.length };
     const detail =
-      "Some of the numbers to be removed were put on the list again meanwhile, and stay on it. Look, and send those again.";
+      "Some of the numbers were put on the list again meanwhile, and stay on it. Check which, and remove those again.";
     return answerProblem(c, 409, { detail });
   },
 });

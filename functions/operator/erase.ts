@@ -14,7 +14,7 @@ import { listByNumber } from "./list-by-number.ts";
 const othersShown = 20;
 
 const erasedSchema = z.strictObject({
-  erased: z.int().check(z.describe("Calls of which everything was erased by this answer")),
+  erased: z.int().check(z.describe("Calls whose data this request has erased")),
   pending: z
     .array(z.string())
     .check(z.describe("Calls that are being dialed or looked up: erased when they settle")),

@@ -28,7 +28,7 @@ const findListed = declareRoute({
     phone_numbers: z.array(phoneNumber).check(z.minLength(1), z.maxLength(numbersMax)),
     client: z
       .optional(z.string().check(z.minLength(1), z.maxLength(300)))
-      .check(z.describe("Entries for this client's calls alone count too")),
+      .check(z.describe("Entries that apply only to this client's calls count too")),
   }),
   answer: listedSchema,
   problems: [409, 429],

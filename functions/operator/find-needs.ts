@@ -57,10 +57,12 @@ export const needSchema = z
     kind: z.enum(kinds),
     what: z.string().check(z.describe("What it is about, such as `account vapi`")),
     account: z.nullable(z.string()),
-    clients: z.array(z.string()).check(z.describe(`Whose calls it holds, at most ${clientsMax}`)),
+    clients: z
+      .array(z.string())
+      .check(z.describe(`Clients whose calls it holds, at most ${clientsMax}`)),
     calls: z
       .nullable(z.int())
-      .check(z.describe("Calls that it holds or that are to be decided; null: not known")),
+      .check(z.describe("Calls that it holds, or that a person must decide; null: not known")),
     calls_max: z
       .nullable(z.int())
       .check(z.describe("Where `calls` ended counting; null: all were counted")),

@@ -19,7 +19,7 @@ export const pauseReason = z.string().check(
   z.maxLength(reasonCharactersMax),
   z.regex(/^\P{Cc}*$/u, "must be one line"),
   z.refine((text) => !numberText.test(text), "must not hold a phone number"),
-  z.describe("Why, in words of yours. Operators see it, and it is kept in the audit log"),
+  z.describe("The reason, in your own words. Operators see it, and the audit log records it"),
 );
 
 /** The target of a pause, as requests name it. */

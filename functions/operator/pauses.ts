@@ -153,7 +153,7 @@ const resume = declareRoute({
     const { documents } = deps;
     if (await removeDocuments([pauseKeyOf(what)], documents)) return fieldsOf(what);
     return answerProblem(c, 409, {
-      detail: "It was paused again meanwhile, and stays paused. Look, and resume it.",
+      detail: "It was paused again meanwhile, and stays paused. Look at the pause, and resume it.",
     });
   },
 });

@@ -55,12 +55,12 @@ const planSchema = z
     rules: z
       .array(
         z.strictObject({
-          destination: z.string().check(z.describe("The country or region that it holds for")),
+          destination: z.string().check(z.describe("The country or region that it applies to")),
           hours: z.nullable(z.string()),
           calls: z.nullable(z.string()),
         }),
       )
-      .check(z.describe("Rules that hold besides those of the agents, in words")),
+      .check(z.describe("Rules that apply besides those of the agents, in words")),
     destinations: z.string(),
     blackout_dates: z.array(z.string()),
     default_time_zone: z.nullable(z.string()),

@@ -29,7 +29,7 @@ export const requestViewSchema = z
       .int()
       .check(
         z.describe(
-          "Calls that were looked at: all, or some that lie evenly over the request; every count is of these",
+          "Calls that were read: all, or a sample spread evenly over the request; every count is of these",
         ),
       ),
     queued: z.int().check(z.describe("Of these, calls without a row: they are still on the queue")),
@@ -66,7 +66,11 @@ export const requestViewSchema = z
           calls: z.int(),
         }),
       )
-      .check(z.describe("What holds its waiting calls now, beside their turn, most calls first")),
+      .check(
+        z.describe(
+          "What holds its waiting calls now, except their turn; the cause of most calls first",
+        ),
+      ),
   })
   .check(z.meta({ id: "OperatorRequest", description: "A request and how far it is." }));
 export type RequestView = z.infer<typeof requestViewSchema>;

@@ -43,13 +43,13 @@ export type Requests = z.infer<typeof requestsSchema>;
  */
 const listRequests = declareRoute({
   operationId: "listRequests",
-  summary: `Requests and how far they are, newest first; counts are of ${countedMax} calls of each at most`,
+  summary: `Requests and their progress, newest first; counts are of ${countedMax} calls of each at most`,
   method: "get",
   path: "/requests",
   query: z.strictObject({
     calls_min: z
       ._default(z.coerce.number().check(z.int(), z.minimum(1)), 2)
-      .check(z.describe("Requests of at least so many calls; 2 leaves single calls out")),
+      .check(z.describe("Requests of at least this number of calls; 2 leaves out single calls")),
     ...requestNames,
     cursor: z.optional(callCursor),
     limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(listedMax)), 20),

@@ -28,7 +28,7 @@ const rowSchema = z.strictObject({
   ...measures,
 });
 const resultsSchema = z.strictObject({
-  from: time.check(z.describe("Later than asked for where there is too much to read")),
+  from: time.check(z.describe("Later than asked for if there is too much to read")),
   to: time,
   rows: z
     .array(rowSchema)

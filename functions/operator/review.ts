@@ -9,7 +9,7 @@ const reviewSchema = z.strictObject({
   cursor: nextCursor,
   unreadable: z
     .int()
-    .check(z.describe("Calls left out, as only a later version of the service can read them")),
+    .check(z.describe("Calls left out because only a later version of the service can read them")),
 });
 
 /** Lists what waits for a person, in the order in which it should be decided. */

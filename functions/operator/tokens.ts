@@ -87,7 +87,7 @@ const listTokens = declareRoute({
 
 const madeSchema = z.strictObject({
   ...tokenViewSchema.shape,
-  token: z.string().check(z.describe("The token. It is shown this once, and kept nowhere")),
+  token: z.string().check(z.describe("The token: it is shown only once, and stored nowhere")),
 });
 export type MadeTokenAnswer = z.infer<typeof madeSchema>;
 

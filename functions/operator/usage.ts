@@ -48,7 +48,7 @@ const showUsage = declareRoute({
     group_by: z._default(z.enum(["client", "day", "agent", "campaign"]), "client"),
     client: z
       .optional(anyName)
-      .check(z.describe("Of this client alone; `test:NAME` for the tests of a client")),
+      .check(z.describe("Only of this client; `test:NAME` for the tests of a client")),
     format: z
       .optional(z.enum(["json", "csv"]))
       .check(z.describe("`csv` for spreadsheets, as by `Accept: text/csv`; `json` by default")),

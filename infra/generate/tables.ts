@@ -197,7 +197,7 @@ function trieOf(prefixes: readonly string[]): string {
 if (import.meta.main) {
   printHelp(`npm run tables
 
-Writes the tables of calling codes, time zones and numbers' zones in shared/telephony anew, from the packages that
+Writes the tables of calling codes, time zones and numbers' zones in shared/telephony again, from the packages that
 package.json names and infra/generate/zones. Prints what the sources of zones disagree on, and which numbers may be called
 at other hours than by the table before.`);
   const { files, ofPrefixes, notes } = await makeTables();

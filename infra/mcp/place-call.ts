@@ -134,7 +134,7 @@ function warningOf({ sent }: Offer): string {
 }
 
 const lostText =
-  "It was sent under this confirmation already, and no certain answer came: sent again with it, nobody is called twice.";
+  "It was already sent under this confirmation, without a certain answer. Send it again with this one: nobody is called twice.";
 
 /** Places a call under its confirmation. Sent again, it is the same call. */
 async function place(body: string, code: string, deps: PlaceCallDeps): Promise<Output> {

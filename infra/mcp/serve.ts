@@ -13,7 +13,7 @@ import { createTools } from "./tools.ts";
 printHelp(`npm run mcp -- [--write]
 
 An MCP server over stdio. It reads requests, calls, results and forecasts. An assistant's configuration starts it by
-npm run -s mcp, as npm prints lines of its own otherwise: docs/mcp.md.
+npm run -s mcp, because npm otherwise prints lines of its own: docs/mcp.md.
 
   --write   offers to place single calls too, each after its forecast; needs both tokens
 

@@ -57,7 +57,7 @@ function describeIssue(issue: $ZodRawIssue): string {
     case "invalid_union":
     case "invalid_element":
     case "custom":
-      return "is of none of the forms that it may have";
+      return "has none of the permitted forms";
   }
 }
 

@@ -135,7 +135,7 @@ export const reasonCode = z
   .string()
   .check(
     z.regex(/^[a-z][a-z_]{0,63}$/, "must be a word such as complaint: a to z and _, at most 64"),
-    z.describe("Why, as one word of yours. It is kept in the audit log"),
+    z.describe("The reason, as one word. The audit log records it"),
   );
 
 /** Digits of a hash that distinguish it: those of its key's name, and 64 bits. */

@@ -55,7 +55,7 @@ export const state = z.enum(callStates);
 export const time = z.iso.datetime();
 export const nextCursor = z
   .optional(z.string())
-  .check(z.describe("Where to go on from; absent where there is no more"));
+  .check(z.describe("Where to continue; absent on the last page"));
 
 /** Converts milliseconds since the epoch to the ISO 8601 of answers. */
 export function toIsoTime(milliseconds: number): string;

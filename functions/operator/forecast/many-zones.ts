@@ -10,7 +10,7 @@ export const manyZonesSchema = z
   .optional(z.strictObject({ calls: z.int(), zones: z.int() }))
   .check(
     z.describe(
-      "Calls without `timezone` whose numbers may ring in many time zones, in all of which hours must be open, and the most zones of one of them: send `timezone`. Absent: there are none",
+      "Calls without `timezone` whose numbers may ring in many time zones, and the most zones of one of them. Hours must be open in all of these, so send `timezone`. Absent: there are none",
     ),
   );
 

@@ -1440,7 +1440,7 @@ export interface operations {
                         finished?: boolean;
                         /** @description Known calls, in the order of the batch */
                         calls: components["schemas"]["RequestedCall"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     } & {
                         [key: string]: unknown;
@@ -1486,7 +1486,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         requests: components["schemas"]["ListedRequest"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     } & {
                         [key: string]: unknown;
@@ -1530,7 +1530,7 @@ export interface operations {
                     "application/json": {
                         /** @description In the order of the batch. A page may be short, or empty, before others */
                         calls: components["schemas"]["RequestedCall"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     } & {
                         [key: string]: unknown;
@@ -1709,7 +1709,7 @@ export interface operations {
                         cancelled: number;
                         /** @description First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had */
                         ordered?: number | null;
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     } & {
                         [key: string]: unknown;
@@ -1786,7 +1786,7 @@ export interface operations {
                      */
                     scope?: "deployment" | "client";
                     /**
-                     * @description Why, as one word of yours. It is kept in the audit log
+                     * @description The reason, as one word. The audit log records it
                      * @default opt_out
                      */
                     reason?: string;
@@ -2289,7 +2289,7 @@ export interface operations {
                         } & {
                             [key: string]: unknown;
                         })[];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     } & {
                         [key: string]: unknown;

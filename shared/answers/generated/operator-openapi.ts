@@ -228,7 +228,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Requests and how far they are, newest first; counts are of 100 calls of each at most
+         * Requests and their progress, newest first; counts are of 100 calls of each at most
          * @description Needs the role `see`.
          */
         get: operations["listRequests"];
@@ -348,7 +348,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List whose calls wait, since when, and what holds them; those due first come first
+         * List whose calls wait, since when, and what holds them, the earliest due first
          * @description Needs the role `see`.
          */
         get: operations["listBacklogs"];
@@ -853,7 +853,7 @@ export interface paths {
         };
         /**
          * Clients that operators made, by their names
-         * @description Needs the role `configure`. Clients of API_TOKENS alone are not among them. A page may be shorter than its limit.
+         * @description Needs the role `configure`. Clients that only API_TOKENS has are left out. A page may be shorter than its limit.
          */
         get: operations["listClients"];
         put?: never;
@@ -1114,7 +1114,7 @@ export interface components {
             request_id: string;
             client: string;
             number_tail: string;
-            /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
+            /** @description Time zones in all of which hours must be open: its `timezone`, or those of its number. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
             /**
@@ -1155,7 +1155,7 @@ export interface components {
             call_back?: components["schemas"]["CallBack"];
             redialed_as: string | null;
             can_be_revealed: boolean;
-            /** @description What holds it now, as `why` says it, of a waiting call if asked for */
+            /** @description What holds a waiting call now, as `why` says; only with `held_now` */
             held_now?: {
                 reason: string;
                 name: string;
@@ -1203,7 +1203,7 @@ export interface components {
             request_id: string;
             client: string;
             number_tail: string;
-            /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
+            /** @description Time zones in all of which hours must be open: its `timezone`, or those of its number. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
             /**
@@ -1279,7 +1279,7 @@ export interface components {
             request_id: string;
             client: string;
             number_tail: string;
-            /** @description All that count for the call: its `timezone`, or those of its number, in all of which hours must be open. Empty: none known, or erased */
+            /** @description Time zones in all of which hours must be open: its `timezone`, or those of its number. Empty: none known, or erased */
             time_zones: string[];
             attempt: number;
             /**
@@ -1344,7 +1344,7 @@ export interface components {
             total: number;
             /** @description Of the counted calls, at most 20 */
             agents: string[];
-            /** @description Calls that were looked at: all, or some that lie evenly over the request; every count is of these */
+            /** @description Calls that were read: all, or a sample spread evenly over the request; every count is of these */
             counted: number;
             /** @description Of these, calls without a row: they are still on the queue */
             queued: number;
@@ -1361,7 +1361,7 @@ export interface components {
             last_due_at: string | null;
             /** @description When the last of its waiting calls is expected to be dialed, or to end otherwise, by the same queues as a forecast; null where none waits, calls are on the queue still, or it cannot be estimated: see `blocked_by` */
             expected_end_at: string | null;
-            /** @description What holds its waiting calls now, beside their turn, most calls first */
+            /** @description What holds its waiting calls now, except their turn; the cause of most calls first */
             blocked_by: {
                 /** @description As in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
                 reason: string;
@@ -1381,7 +1381,7 @@ export interface components {
             total: number;
             /** @description Of the counted calls, at most 20 */
             agents: string[];
-            /** @description Calls that were looked at: all, or some that lie evenly over the request; every count is of these */
+            /** @description Calls that were read: all, or a sample spread evenly over the request; every count is of these */
             counted: number;
             /** @description Of these, calls without a row: they are still on the queue */
             queued: number;
@@ -1398,7 +1398,7 @@ export interface components {
             last_due_at: string | null;
             /** @description When the last of its waiting calls is expected to be dialed, or to end otherwise, by the same queues as a forecast; null where none waits, calls are on the queue still, or it cannot be estimated: see `blocked_by` */
             expected_end_at: string | null;
-            /** @description What holds its waiting calls now, beside their turn, most calls first */
+            /** @description What holds its waiting calls now, except their turn; the cause of most calls first */
             blocked_by: {
                 /** @description As in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`); `not_read`: not all that waits could be read */
                 reason: string;
@@ -1441,7 +1441,7 @@ export interface components {
             waiting: number;
             /** @description False where more of them wait */
             waiting_is_whole: boolean;
-            /** @description What holds its calls now, as `why` says it; null where that could not be read */
+            /** @description What holds its calls now, as `why` says; null if that could not be read */
             holders: {
                 /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                 reason: string;
@@ -1493,9 +1493,9 @@ export interface components {
                     oldest_at: string | null;
                 }[];
             }[];
-            /** @description Rules that hold besides those of the agents, in words */
+            /** @description Rules that apply besides those of the agents, in words */
             rules: {
-                /** @description The country or region that it holds for */
+                /** @description The country or region that it applies to */
                 destination: string;
                 hours: string | null;
                 calls: string | null;
@@ -1519,9 +1519,9 @@ export interface components {
             /** @description What it is about, such as `account vapi` */
             what: string;
             account: string | null;
-            /** @description Whose calls it holds, at most 20 */
+            /** @description Clients whose calls it holds, at most 20 */
             clients: string[];
-            /** @description Calls that it holds or that are to be decided; null: not known */
+            /** @description Calls that it holds, or that a person must decide; null: not known */
             calls: number | null;
             /** @description Where `calls` ended counting; null: all were counted */
             calls_max: number | null;
@@ -1579,7 +1579,7 @@ export interface components {
              */
             at: string;
             calls: number;
-            /** @description Calls without `timezone` whose numbers may ring in many time zones, in all of which hours must be open, and the most zones of one of them: send `timezone`. Absent: there are none */
+            /** @description Calls without `timezone` whose numbers may ring in many time zones, and the most zones of one of them. Hours must be open in all of these, so send `timezone`. Absent: there are none */
             many_zones?: {
                 calls: number;
                 zones: number;
@@ -2110,7 +2110,7 @@ export interface operations {
                 from?: string;
                 /** @description Accepted earlier */
                 until?: string;
-                /** @description To be told what holds each waiting call now, which its row may not know */
+                /** @description Adds what holds each waiting call now, which its row may not know */
                 held_now?: "true";
                 cursor?: string;
                 limit?: number;
@@ -2131,11 +2131,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         calls: components["schemas"]["ListedCall"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                         /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
                         looked_until: string | null;
-                        /** @description Calls left out, as only a later version of the service can read them; absent where there are none */
+                        /** @description Calls left out because only a later version of the service can read them; absent if there are none */
                         unreadable?: number;
                     };
                 };
@@ -2184,7 +2184,7 @@ export interface operations {
                      */
                     until?: string;
                     /**
-                     * @description To be told what holds each waiting call now, which its row may not know
+                     * @description Adds what holds each waiting call now, which its row may not know
                      * @constant
                      */
                     held_now?: "true";
@@ -2205,11 +2205,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         calls: components["schemas"]["ListedCall"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                         /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
                         looked_until: string | null;
-                        /** @description Calls left out, as only a later version of the service can read them; absent where there are none */
+                        /** @description Calls left out because only a later version of the service can read them; absent if there are none */
                         unreadable?: number;
                     };
                 };
@@ -2348,9 +2348,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         calls: components["schemas"]["Call"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
-                        /** @description Calls left out, as only a later version of the service can read them */
+                        /** @description Calls left out because only a later version of the service can read them */
                         unreadable: number;
                     };
                 };
@@ -2536,7 +2536,7 @@ export interface operations {
                         };
                         /** @description Calls accepted later have been looked through; null: all have */
                         looked_to: string | null;
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -2634,7 +2634,7 @@ export interface operations {
     listRequests: {
         parameters: {
             query?: {
-                /** @description Requests of at least so many calls; 2 leaves single calls out */
+                /** @description Requests of at least this number of calls; 2 leaves out single calls */
                 calls_min?: number;
                 client?: string;
                 /** @description `Call-Campaign` of the request */
@@ -2659,7 +2659,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         requests: components["schemas"]["OperatorRequest"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                         /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
                         looked_until: string | null;
@@ -2736,7 +2736,7 @@ export interface operations {
                         cancelled: number;
                         /** @description First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had */
                         ordered?: number | null;
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -2845,7 +2845,7 @@ export interface operations {
                     account?: string;
                     /** @description Owner of API tokens, or of calls that wait */
                     client?: string;
-                    /** @description Why, in words of yours. Operators see it, and it is kept in the audit log */
+                    /** @description The reason, in your own words. Operators see it, and the audit log records it */
                     reason?: string;
                     /**
                      * Format: date-time
@@ -2959,7 +2959,7 @@ export interface operations {
                         oldest_due_at: string | null;
                         /** @description When the last full round of the sweep began; null before the first */
                         last_sweep_at: string | null;
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -3116,7 +3116,7 @@ export interface operations {
     countCalls: {
         parameters: {
             query?: {
-                /** @description So many hours up to now */
+                /** @description Number of hours up to now */
                 hours?: number;
             };
             header?: never;
@@ -3134,7 +3134,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Calls that came into a state in an hour */
+                        /** @description Calls that reached a state in an hour */
                         counts: {
                             /** Format: date-time */
                             hour: string;
@@ -3230,7 +3230,7 @@ export interface operations {
                     "application/json": {
                         /**
                          * Format: date-time
-                         * @description Later than asked for where there is too much to read
+                         * @description Later than asked for if there is too much to read
                          */
                         from: string;
                         /** Format: date-time */
@@ -3430,7 +3430,7 @@ export interface operations {
                 /** @description Last day, in UTC, at most 30 days later; by default today */
                 to?: string;
                 group_by?: "client" | "day" | "agent" | "campaign";
-                /** @description Of this client alone; `test:NAME` for the tests of a client */
+                /** @description Only of this client; `test:NAME` for the tests of a client */
                 client?: string;
                 /** @description `csv` for spreadsheets, as by `Accept: text/csv`; `json` by default */
                 format?: "json" | "csv";
@@ -3689,7 +3689,7 @@ export interface operations {
                         };
                         /**
                          * Format: date-time
-                         * @description `results` and `tries` lack what came before: later where there is too much to read
+                         * @description `results` and `tries` begin then: later if there is too much to read
                          */
                         results_from: string;
                     };
@@ -3765,7 +3765,7 @@ export interface operations {
                             /** @description First digits of the hashes of the numbers concerned, if they are kept */
                             numbers: string[];
                         }[];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -3810,7 +3810,7 @@ export interface operations {
                         }[];
                         /** @description With `receiver`: calls with no event pending, the oldest first, and then requests. A page may be short, or empty, and still have a `cursor` */
                         exhausted?: components["schemas"]["ExhaustedEvents"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -3865,7 +3865,7 @@ export interface operations {
                     "application/json": {
                         /** @description Events that are delivered again, among them one for each request that is finished again */
                         replayed: number;
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -3944,7 +3944,7 @@ export interface operations {
                     /** @default [] */
                     remove?: string[];
                     /**
-                     * @description Why, as one word of yours. It is kept in the audit log
+                     * @description The reason, as one word. The audit log records it
                      * @default operator
                      */
                     reason?: string;
@@ -4038,7 +4038,7 @@ export interface operations {
             content: {
                 "application/json": {
                     phone_numbers: string[];
-                    /** @description Entries for this client's calls alone count too */
+                    /** @description Entries that apply only to this client's calls count too */
                     client?: string;
                 };
             };
@@ -4084,7 +4084,7 @@ export interface operations {
                      */
                     phone_number: string;
                     /**
-                     * @description Why, as one word of yours. It is kept in the audit log
+                     * @description The reason, as one word. The audit log records it
                      * @default erasure
                      */
                     reason?: string;
@@ -4101,7 +4101,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Calls of which everything was erased by this answer */
+                        /** @description Calls whose data this request has erased */
                         erased: number;
                         /** @description Calls that are being dialed or looked up: erased when they settle */
                         pending: string[];
@@ -4288,7 +4288,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         dead_letters: components["schemas"]["DeadLetter"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -4465,7 +4465,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         clients: components["schemas"]["Client"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -4908,7 +4908,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         tokens: components["schemas"]["Token"][];
-                        /** @description Where to go on from; absent where there is no more */
+                        /** @description Where to continue; absent on the last page */
                         cursor?: string;
                     };
                 };
@@ -4983,7 +4983,7 @@ export interface operations {
                         ended_by: string | null;
                         /** @description To the hour; null: not known */
                         last_used_at: string | null;
-                        /** @description The token. It is shown this once, and kept nowhere */
+                        /** @description The token: it is shown only once, and stored nowhere */
                         token: string;
                     };
                 };
