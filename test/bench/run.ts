@@ -101,7 +101,7 @@ interface Measured {
   /** Day of the run, such as `2026-11-21`. */
   date: string;
   machine: string;
-  /** The commit that was measured. A `+` after it: with changes that are in no commit. */
+  /** Commit that was measured, and a `+` if it had changes that are in no commit. */
   commit: string;
   /** The load average over a minute at the start and at the end. What is more than the part's own was other work. */
   loads: [number, number];
@@ -139,7 +139,7 @@ function commitNow(): string {
   return `${git("rev-parse", "--short=8", "HEAD").trim()}${changed === "" ? "" : "+"}`;
 }
 
-/** Tells when and where a part was measured. */
+/** Returns when and where a part was measured. */
 function originOf({ date, machine, commit, loads }: Results[string]): string {
   const load = loads?.map((one) => one.toFixed(1)).join(" at the start, ");
   const at = commit === undefined ? "" : `, at ${commit}`;
