@@ -6,6 +6,7 @@ import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { nextDayAt } from "#shared/policy/day-counts.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
+import { toRead } from "#shared/ports/found-documents.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
 import * as gates from "#shared/rules/gates.ts";
 import { liveKeysOf } from "#shared/rules/live-calls.ts";
@@ -182,6 +183,22 @@ describe("each entry at its place is needed in the list", () => {
     const room = (list: typeof gates.rooms, some: Situation) =>
       leastRoom(list, account, { ...factsOf(some), inFlight: 2, sent: 0, countOthers: () => 0 });
     expect(unnoticed(gates.rooms, all, room)).toEqual([]);
+  });
+
+  it("of the documents of an account, of which its room depends", () => {
+    const asked = new Set<string>();
+    const documents = toRead((kind, key) => void asked.add(`${kind} ${key}`));
+    leastRoom(gates.rooms, account, {
+      ...{ documents, now, inFlight: 0, sent: 0 },
+      countOthers: () => 0,
+    });
+    const named = listKeys(gates.accountKeys, [{ target }], now).map(
+      ({ kind, key }) => `${kind} ${key}`,
+    );
+    // Breakers are listed whole.
+    const counted = [...asked].filter((one) => !one.startsWith("breaker "));
+    expect(counted.length).toBeGreaterThan(0);
+    expect(counted.filter((one) => !named.includes(one))).toEqual([]);
   });
 
   it("of rooms of a backlog", () => {
