@@ -1,5 +1,6 @@
 import type { Settings } from "#shared/settings/settings.ts";
 import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
+import type { Collector } from "#shared/traces/collector.ts";
 import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { withOutbox, withPortLimits } from "./runtime/time-limits.ts";
 import { consumeCalls } from "./consume/consume-calls.ts";
@@ -35,6 +36,40 @@ const background = () => import("./background.ts");
 export function createHandlers({ settings, ...others }: UncheckedDeps): Handlers {
   if ("problem" in settings) return unconfigured(settings.problem, others);
   const limited = withPortLimits({ ...others, settings: settings.value });
+  const { collector } = limited.settings;
+  const handlers = handlersOf(limited);
+  return collector === undefined
+    ? handlers
+    : { ...handlers, ...tracedHandlers(limited, collector) };
+}
+
+/** Handlers of invocations whose spans and metrics are sent once their work is done. They are loaded when first used. */
+function tracedHandlers(
+  deps: DialerDeps,
+  collector: Collector,
+): Pick<Handlers, "messages" | "events" | "sweep"> {
+  const traces = () => import("./traces/index.ts");
+  const traced =
+    (queue: QueueHandler): Handlers[QueueHandler] =>
+    async (delivered, deadline) => {
+      const invocation = (await traces()).traceInvocation(deps, collector);
+      const answers = await handlersOf(invocation.deps)[queue](delivered, deadline);
+      await invocation.send();
+      return answers;
+    };
+  return {
+    messages: traced("messages"),
+    events: traced("events"),
+    async sweep(deadline) {
+      const { measureSweep } = await traces();
+      const measured = measureSweep(deps, collector);
+      await handlersOf(measured.deps).sweep(deadline);
+      await measured.send();
+    },
+  };
+}
+
+function handlersOf(limited: DialerDeps): Handlers {
   const deps = withOutbox(limited);
   return {
     messages: (delivered, deadline) => consumeCalls(delivered, deps, deadline),

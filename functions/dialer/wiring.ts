@@ -1,5 +1,6 @@
 import type { Environment } from "#shared/settings/settings.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
+import { createCollector } from "#shared/traces/collector.ts";
 import { createProviders } from "#shared/providers/providers.ts";
 import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
@@ -34,14 +35,14 @@ export function createDialerMemory(): DialerMemory {
 }
 
 /**
- * Creates the clients of the plan's providers, receivers of events and checks.
+ * Creates the clients of the plan's providers, receivers of events and checks, and of its collector of traces.
  *
  * @throws if a secret of one of them is malformed
  */
 export function connect(
   ports: Parameters<typeof createProviders>[0],
   plan: DialPlan,
-): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck"> {
+): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck" | "collector"> {
   const postEvent = createPostEvent(plan, ports);
   const postToClientReceiver = createPostToClientReceiver(ports);
   return {
@@ -51,6 +52,7 @@ export function connect(
         ? postToClientReceiver({ ...receiver.own, url: receiver.url }, event)
         : postEvent(receiver, event),
     askCheck: createAskCheck(plan, ports),
+    ...(plan.traces === undefined ? {} : { collector: createCollector(ports) }),
   };
 }
 

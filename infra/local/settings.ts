@@ -6,6 +6,7 @@ import { callbackSecrets, createCallbackKeys } from "#shared/dial-plan/callback-
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import { checkKeys, checkSecret } from "#shared/dial-plan/checks.ts";
 import { receiverKeys, receiverSecret } from "#shared/dial-plan/receivers.ts";
+import { headersVariable } from "#shared/traces/variables.ts";
 import { malformedSecrets, missingSecrets, neededSecrets } from "#shared/dial-plan/secrets.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
@@ -159,7 +160,8 @@ function secretsOf(
   const ofReceivers = Object.keys(plan.events ?? {}).map(receiverSecret);
   const ofChecks = Object.keys(plan.checks ?? {}).map(checkSecret);
   const ofProviders = [...neededSecrets(plan, false, routeKinds), ...callbackSecrets(plan)];
-  const names = [...ofProviders, ...ofReceivers, ...ofChecks];
+  const ofTraces = plan.traces === undefined ? [] : [headersVariable];
+  const names = [...ofProviders, ...ofReceivers, ...ofChecks, ...ofTraces];
   return Object.fromEntries(names.map((name) => [name, given[name] ?? ""]));
 }
 

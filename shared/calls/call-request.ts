@@ -234,6 +234,8 @@ export interface CallHeaders {
 export interface CallOrigin extends CallHeaders {
   /** The split that has chosen the call's agent, and its round (split-mark.ts). */
   split?: string | undefined;
+  /** W3C `traceparent` of the request, as a plan with `traces` keeps it (shared/traces/trace-context.ts). */
+  traceparent?: string | undefined;
 }
 
 /**

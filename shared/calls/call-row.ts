@@ -94,6 +94,8 @@ export interface CallRow {
   labels?: Labels | undefined;
   /** The split that has chosen the call's agent, and its round. */
   split?: string | undefined;
+  /** W3C `traceparent` of its request. All calls of its chain have it. Absent: the request has no trace. */
+  traceparent?: string | undefined;
   /** Written with the first row of a call, and never changed. */
   first?: First | undefined;
   /** Ids of the calls that this redial or this try follows, the first one first. */
@@ -155,18 +157,20 @@ export function toCall(row: CallRow): Call | undefined {
   return ancestors.length === 0 ? call : { ...call, ancestors };
 }
 
-/** Returns what the headers of a row's request said, without what they did not, and the split that has chosen its agent. */
+/** Returns what a row's chain has from its beginning: what the headers of its request said, its split and its trace. */
 export function headersOf({
   notBefore,
   isUrgent,
   labels,
   split,
-}: Pick<CallRow, "notBefore" | "isUrgent" | "labels" | "split">): CallOrigin {
+  traceparent,
+}: Pick<CallRow, "notBefore" | "isUrgent" | "labels" | "split" | "traceparent">): CallOrigin {
   return {
     ...(notBefore === null ? {} : { notBefore }),
     ...(isUrgent ? { urgent: true } : {}),
     ...(labels === undefined ? {} : { labels }),
     ...(split === undefined ? {} : { split }),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 
@@ -225,6 +229,7 @@ export function createFirstRow({ call, echo = null, ...traces }: NewCall): CallR
     isUrgent: call.urgent ?? false,
     ...(call.labels === undefined ? {} : { labels: call.labels }),
     ...(call.split === undefined ? {} : { split: call.split }),
+    ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
     ...(call.first === undefined ? {} : { first: call.first }),
     ancestors: call.ancestors ?? [],
     ...(call.tries === undefined ? {} : { tries: call.tries }),

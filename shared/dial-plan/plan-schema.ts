@@ -184,6 +184,13 @@ export const dialPlanSchema = z
     guards: z.optional(guardsSchema),
     /** Checks that are asked about a call before it is dialed, by name. Absent: there are none. */
     checks: checksSchema,
+    /** Present: requests have traces, and spans and metrics are sent (OTLP/HTTP). Absent: none. */
+    traces: z.optional(
+      z.strictObject({
+        /** Share of the requests that may be sampled. */
+        share: z.number().check(z.positive(), z.maximum(1)),
+      }),
+    ),
     /** Time that a call's row is kept after its acceptance. */
     retentionDays: z._default(z.number().check(z.positive(), z.maximum(3650)), 60),
   })

@@ -1,4 +1,5 @@
 import { findRole } from "../lib/aws-role.ts";
+import { endpointVariable } from "../traces/variables.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import { checkSecrets } from "./checks.ts";
 import { receiverSecrets } from "./receivers.ts";
@@ -8,14 +9,17 @@ type Kinds = Pick<RouteKinds, "listSecrets">;
 type Environment = Record<string, string | undefined>;
 
 /**
- * Returns the names of the secrets that the plan's providers, receivers of events and checks need.
+ * Returns the names of the secrets that the plan's providers, receivers of events, checks and traces need.
  *
  * @param hasRole true for a Lambda function, whose role may replace secrets
  */
 export function neededSecrets(plan: DialPlan, hasRole: boolean, kinds: Kinds): string[] {
   const routes = Object.values(plan.agents);
   const ofProviders = routes.flatMap((route) => kinds.listSecrets(route, hasRole));
-  return [...new Set([...ofProviders, ...receiverSecrets(plan), ...checkSecrets(plan)])];
+  const ofTraces = plan.traces === undefined ? [] : [endpointVariable];
+  return [
+    ...new Set([...ofProviders, ...receiverSecrets(plan), ...checkSecrets(plan), ...ofTraces]),
+  ];
 }
 
 /** Returns the names of the needed secrets that `environment` lacks. */

@@ -68,6 +68,8 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   "checks.*.timeoutSeconds": "time for its answer",
   "checks.*.requestsPerSecond": "the check's pace",
   "checks.*.validSeconds": "time from the question in which the call may be dialed",
+  traces: "sends spans and metrics to an OpenTelemetry collector; absent: none",
+  "traces.share": "share of the requests whose spans are sent, above 0, at most 1",
   retentionDays:
     "age at which a row is deleted; at least `expireAfterHours`, or `within` of call-backs, and 28 days",
 };

@@ -47,6 +47,9 @@ function callEventBody(
     agent_id: z.string(),
     ...headersView,
     ...splitView,
+    traceparent: z
+      .optional(z.string())
+      .check(z.describe("Trace of its request; absent where it has none")),
     state: z.enum(states).check(z.describe("State of the call when it happened")),
     reason: z.string().check(z.describe("Why the call was in that state")),
     attempt: z

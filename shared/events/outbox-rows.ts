@@ -276,6 +276,7 @@ type EventSubject = Pick<
   | "isUrgent"
   | "labels"
   | "split"
+  | "traceparent"
   | "echo"
   | "result"
   | "tries"
@@ -286,7 +287,7 @@ type EventSubject = Pick<
 /** Returns the body of an event, which is the same for each try. It never has the number. */
 export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
   const { type, sequence, at, state, reason, attempt, data } = event;
-  const { id, agentId, echo, tries } = row;
+  const { id, agentId, echo, tries, traceparent } = row;
   if (data !== undefined) return { type, timestamp: new Date(at).toISOString(), data };
   // Clients know a try by the call that they posted.
   const posted = (isLaterTry(row) ? row.ancestors?.[0] : undefined) ?? id;
@@ -301,6 +302,7 @@ export function bodyOf(row: EventSubject, event: CallEvent): EventBody {
       agent_id: agentId,
       ...toHeadersView(row),
       ...toSplitView(row),
+      ...(traceparent === undefined ? {} : { traceparent }),
       state,
       reason,
       attempt,

@@ -20,6 +20,8 @@ const headers = {
   notBefore: z.optional(z.number()),
   urgent: z.optional(z.literal(true)),
   labels: z.optional(labelsSchema),
+  /** As the plan's `traces` keeps it. */
+  traceparent: z.optional(z.string()),
 };
 
 /** Mode of a message's calls. Absent: `live`. */
@@ -97,7 +99,15 @@ export type Message = Exclude<z.infer<typeof messageSchema>, { kind: "calls" }> 
 
 /** Returns the calls of a message, each with its id. A message has all calls of its request. */
 export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMessage): Call[] {
-  const { mode: ofAll = "live", ancestors, calls, notBefore, urgent, labels } = message;
+  const {
+    mode: ofAll = "live",
+    ancestors,
+    calls,
+    notBefore,
+    urgent,
+    labels,
+    traceparent,
+  } = message;
   const agents = new Set<string>();
   const firstOf = (agentId: string): { first?: First } => {
     if (agents.has(agentId)) return {};
@@ -118,6 +128,7 @@ export function toCalls({ requestId, client, acceptedAt, ...message }: CallsMess
     ...(urgent === undefined ? {} : { urgent }),
     ...(labels === undefined ? {} : { labels }),
     ...(split === undefined ? {} : { split }),
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...(ancestors === undefined ? {} : { ancestors }),
   }));
 }
@@ -142,18 +153,22 @@ export function toJson(message: unknown): string {
  * @param body.text the body: a call, or an array of them
  */
 export function createRequestMessage(
-  request: Pick<CallsMessage, "requestId" | "client" | "mode" | "acceptedAt" | keyof CallHeaders>,
+  request: Pick<
+    CallsMessage,
+    "requestId" | "client" | "mode" | "acceptedAt" | "traceparent" | keyof CallHeaders
+  >,
   { text, isBatch }: { text: string; isBatch: boolean },
 ): MessageText {
-  const { requestId, client, acceptedAt, notBefore, urgent, labels } = request;
+  const { requestId, client, acceptedAt, notBefore, urgent, labels, traceparent } = request;
   // A template, as JSON.stringify of an object costs as much as the rest. Only the names need escaping.
   const head = `{"kind":"request","requestId":"${requestId}","client":${JSON.stringify(client)},"acceptedAt":${acceptedAt}`;
   const tested = request.mode === "test" ? ',"mode":"test"' : "";
   const later = notBefore === undefined ? "" : `,"notBefore":${notBefore}`;
   const ahead = urgent === undefined ? "" : ',"urgent":true';
   const named = labels === undefined ? "" : `,"labels":${JSON.stringify(labels)}`;
+  const traced = traceparent === undefined ? "" : `,"traceparent":"${traceparent}"`;
   const requests = isBatch ? text : `[${text}]`;
   return new MessageText(
-    [head, tested, later, ahead, named, ',"requests":', requests, "}"].join(""),
+    [head, tested, later, ahead, named, traced, ',"requests":', requests, "}"].join(""),
   );
 }

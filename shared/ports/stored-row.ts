@@ -49,6 +49,7 @@ const rowSchema = () =>
     isUrgent: z._default(z.boolean(), false),
     labels: z.optional(labelsSchema),
     split: z.optional(z.string()),
+    traceparent: z.optional(z.string()),
     first: z.optional(z.enum(["request", "agent"])),
     ancestors: z._default(z.array(z.string()), []),
     tries: z.optional(triesSchema),

@@ -26,7 +26,15 @@ const from = "+12025550199";
 
 export type PlanTraits = Pick<
   Scenario,
-  "hours" | "capped" | "expireHours" | "results" | "receivers" | "checks" | "retries" | "callBacks"
+  | "hours"
+  | "capped"
+  | "expireHours"
+  | "results"
+  | "receivers"
+  | "checks"
+  | "retries"
+  | "callBacks"
+  | "traces"
 >;
 
 /** Time for which results are asked for, in minutes. */
@@ -118,6 +126,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
     ...(results && !isOld ? { results: { waitMinutes } } : {}),
     ...eventsOf(receivers),
     ...planChecks(traits.checks),
+    ...(traits.traces === true && !isOld ? { traces: { share: 0.5 } } : {}),
     retentionDays: 60,
   };
 }
@@ -138,6 +147,7 @@ export function environment(traits: PlanTraits, isOld = false): Record<string, s
     ]),
     OPERATOR_TOKENS: JSON.stringify([entry("operator")]),
     HASH_KEY: hashKey,
+    OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector.example",
     EVENTS_KEY: "e7".repeat(32),
     WEBHOOK_SECRET: webhookSecret,
     FORMER_SECRET: `whsec_${Buffer.alloc(32, 8).toString("base64")}`,

@@ -61,6 +61,8 @@ export interface Scenario {
   retries?: boolean;
   /** True if callees of some agents ask to be called back, where the plan asks for results. */
   callBacks?: boolean;
+  /** True if the plan has traces. Half of the requests are sampled. */
+  traces?: boolean;
   outages: { of: "ledger" | "queue" | "providers"; atSeconds: number; seconds: number }[];
   /** Receivers of events: of all clients without one of their own, and of one client. None: nobody is told. */
   receivers: Receiving[];
@@ -354,4 +356,5 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   retries: fc.boolean(),
   writes: fc.array(writing, { maxLength: 2 }),
   callBacks: fc.boolean(),
+  traces: fc.boolean(),
 });

@@ -16,6 +16,7 @@ import { createSimulatedDocuments } from "./documents.ts";
 import { breakerViolations } from "./breaker-rules.ts";
 import { createClock } from "./clock.ts";
 import { clockViolations } from "./clock-rules.ts";
+import { createSimulatedCollector, traceViolations } from "./trace-rules.ts";
 import { headerViolations, urgencyViolations } from "./header-rules.ts";
 import { violationsOf } from "./invariants.ts";
 import { createSimulatedLedger } from "./ledger.ts";
@@ -145,6 +146,7 @@ export async function simulate(
   );
   const receivers = createReceivers(world, scenario, isStormy);
   const checks = createChecks(world, scenario, isStormy);
+  const { collector, taken: exported } = createSimulatedCollector(world, isStormy);
   const settingsOf = (isOld: boolean) =>
     valueOf(
       readDialerSettings(
@@ -155,6 +157,7 @@ export async function simulate(
             providerOf: provider.providerOf,
             postEvent: receivers.postEvent,
             askCheck: checks.askCheck,
+            ...(scenario.traces === true && !isOld ? { collector } : {}),
           }),
         },
         log,
@@ -387,6 +390,7 @@ export async function simulate(
       ...ledger.dialedUnseen(provider.requests),
       ...violationsOf(happened),
       ...headerViolations(happened),
+      ...traceViolations({ exported, rows: ledger.versions, scenario }),
       ...(scenario.restore === undefined && scenario.clocks === "same"
         ? [
             ...turnViolations(rules),

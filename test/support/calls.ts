@@ -40,7 +40,9 @@ export function aCall(more: Partial<Call> = {}): Call {
 
 /** Composes the message that carries all these calls of one request. */
 export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage {
-  const [{ requestId, client, mode, acceptedAt, ancestors, notBefore, urgent, labels }] = calls;
+  const [
+    { requestId, client, mode, acceptedAt, ancestors, notBefore, urgent, labels, traceparent },
+  ] = calls;
   return {
     kind: "calls",
     requestId,
@@ -50,6 +52,7 @@ export function toCallsMessage(calls: readonly [Call, ...Call[]]): CallsMessage 
     ...(notBefore === undefined ? {} : { notBefore }),
     ...(urgent === undefined ? {} : { urgent }),
     ...(labels === undefined ? {} : { labels }),
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...(ancestors === undefined ? {} : { ancestors }),
     calls: calls.map(({ id, request }) => ({ index: indexOf(id), request })),
   };

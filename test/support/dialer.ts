@@ -34,6 +34,7 @@ import type { EventBody } from "#shared/events/outbox-rows.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import type { Question } from "#functions/dialer/runtime/ask-check.ts";
 import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
+import type { Posting, Signal } from "#shared/traces/collector.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
@@ -83,10 +84,17 @@ export function createDialerBench(
   const underWay = new Set<Promise<unknown>>();
   const eventsUnderWay = new Set<Promise<unknown>>();
   const events: LoggedEvent[] = [];
-  const dialed: { call: Call; route: Route; at: number }[] = [];
+  const dialed: { call: Call; route: Route; at: number; traceparent?: string }[] = [];
   const callbackUrls: (string | undefined)[] = [];
   const asked: (Question & { at: number })[] = [];
-  const posted: { receiver: string; id: string; body: EventBody; at: number }[] = [];
+  const posted: {
+    receiver: string;
+    id: string;
+    body: EventBody;
+    at: number;
+    traceparent?: string;
+  }[] = [];
+  const exported: { signal: Signal; json: string; at: number }[] = [];
   /** The ledger's contents as text. A test may add rows that no version of this code wrote. */
   const stored = new Map<string, { id: string; version: string; json: string }>();
   const memory = createMemoryLedger(stored);
@@ -117,10 +125,21 @@ export function createDialerBench(
     if (more.isNew !== true) knowAccounts(plan);
     return {
       ...settingsUnder(plan, log),
-      async postEvent(receiver, { id, body }) {
-        posted.push({ receiver: receiver.name, id, body: JSON.parse(body), at: now });
+      async postEvent(receiver, { id, body, traceparent }) {
+        const event = { receiver: receiver.name, id, body: JSON.parse(body), at: now };
+        posted.push(traceparent === undefined ? event : { ...event, traceparent });
         return bench.receive(receiver.name, id);
       },
+      ...(plan.traces === undefined
+        ? {}
+        : {
+            collector: {
+              async post(signal: Signal, json: string) {
+                exported.push({ signal, json, at: now });
+                return bench.collect(signal);
+              },
+            },
+          }),
       ...(plan.checks === undefined
         ? {}
         : {
@@ -132,11 +151,12 @@ export function createDialerBench(
       providerOf: (route) => ({
         async dial({ call, attempt, timeoutSeconds, callbackUrl, guarded }) {
           await bench.prepare(call);
-          const send: Send = async (_url, { mayLeave }) => {
+          const send: Send = async (_url, { mayLeave, headers: { traceparent } }) => {
             await bench.connect(call);
             if (bench.reportsConnection && mayLeave?.() === false)
               throw new Withheld("not any more");
-            dialed.push({ call, route, at: now });
+            const one = { call, route, at: now };
+            dialed.push(traceparent === undefined ? one : { ...one, traceparent });
             return new Response();
           };
           const { signal } = new AbortController();
@@ -235,6 +255,9 @@ export function createDialerBench(
     posted,
     /** Questions to checks, in order. */
     asked,
+    /** Posts that the collector of traces got, in order, and its answer; a test sets it. */
+    exported,
+    collect: async (_signal: Signal): Promise<Posting> => "taken",
     /** A check's answer; a test sets it. */
     check: async (_question: Question): Promise<CheckAnswer> => ({ decision: "call" }),
     /** The ledger and the documents, without injected faults. */

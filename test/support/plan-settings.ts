@@ -33,6 +33,7 @@ const more: Readonly<Record<string, string>> = {
   clientReceivers: "events.md#receivers-of-your-own",
   guards: "#guards",
   checks: "checks.md",
+  traces: "traces.md",
 };
 
 /** Settings of a route that its provider's schema has, not the plan's. */

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { withCalls } from "#shared/calls/ids.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { createRequestMessage } from "#shared/ports/call-messages.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
@@ -113,7 +114,9 @@ export async function acceptCalls(
   // 503 for the queue. A replay after the calls' lifetime renews it: calls with rows have ended, calls without rows
   // may still be dialed.
   const acceptedAt = startedAt >= expiryOf(origin, plan) ? startedAt : origin.acceptedAt;
-  const owner = { requestId: origin.requestId, client, mode, acceptedAt, ...headers };
+  const { traces } = plan;
+  const traceparent = traces && (await readTrace(c, origin.requestId, traces));
+  const owner = { requestId: origin.requestId, client, mode, acceptedAt, ...headers, traceparent };
   const message = createRequestMessage(owner, { text: read.text, isBatch });
   const fields: LogFields = { request_id: origin.requestId, client, token_id: tokenId, count };
   if (origin.isReplay) fields.replayed = true;
@@ -127,6 +130,16 @@ export async function acceptCalls(
 
   deps.log("info", "request.accepted", { ...fields, ms: deps.clock.now() - startedAt });
   return answerCreated(origin);
+}
+
+/** Returns the trace of a request. It is no part of what an Idempotency-Key is bound to. */
+async function readTrace(
+  c: Context<ApiEnv>,
+  requestId: string,
+  { share }: NonNullable<DialPlan["traces"]>,
+): Promise<string | undefined> {
+  const { chooseTraceparent } = await import("#shared/traces/trace-context.ts");
+  return chooseTraceparent(c.req.header("traceparent"), { requestId, share });
 }
 
 function unconfigured(c: Context<ApiEnv>): Response {

@@ -24,7 +24,9 @@ export function toQuestion(
     local_time: timezone === null ? null : toLocalTime(timezone, clock.now()),
     try: (call.ancestors?.length ?? 0) + 1,
   };
-  return { check, limitMs, id: `check_${random.version()}`, body: JSON.stringify(body) };
+  const { traceparent } = call;
+  const id = `check_${random.version()}`;
+  return { check, limitMs, id, body: JSON.stringify(body), traceparent };
 }
 
 /** Returns the local time in ISO 8601 with its offset, such as `2026-11-24T09:35:00-05:00`. */

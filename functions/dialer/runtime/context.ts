@@ -12,6 +12,7 @@ import type { KnownUsage } from "#shared/policy/usage.ts";
 import type { CallQueue } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { Round } from "#shared/policy/split-rounds.ts";
+import type { Collector } from "#shared/traces/collector.ts";
 import type { AskCheck } from "./ask-check.ts";
 import type { PostEvent } from "./post-event.ts";
 
@@ -82,6 +83,8 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys" | 
   postEvent: PostEvent;
   /** Absent if the plan has no checks. */
   askCheck?: AskCheck;
+  /** Absent if the plan has no traces. */
+  collector?: Collector;
 };
 
 /** A round as a process has read it. */

@@ -15,6 +15,8 @@ export interface PostedEvent {
   id: string;
   /** JSON. */
   body: string;
+  /** Sent as the header of this name, if the call has a trace. */
+  traceparent?: string | undefined;
 }
 
 /** Answer of a receiver. Without an answer, `error` says why. */
@@ -59,13 +61,14 @@ interface SignedTo {
 
 /** Posts a message once, signed with each key. Never throws. */
 export async function postSigned(
-  { id, body }: PostedEvent,
+  { id, body, traceparent }: PostedEvent,
   { url, keys, limitMs, bytesMax, isPublicOnly = false }: SignedTo,
   { fetch: send, now }: { fetch: Send; now(): number },
 ): Promise<EventAnswer> {
   const headers = {
     "content-type": "application/json",
     "user-agent": "outbound-calls",
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...createSignatureHeaders({ id, body }, { keys, now: now() }),
   };
   const signal = AbortSignal.timeout(limitMs);

@@ -2582,6 +2582,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2704,6 +2706,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2838,6 +2842,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -2954,6 +2960,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3069,6 +3077,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3184,6 +3194,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3299,6 +3311,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3414,6 +3428,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3529,6 +3545,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}
@@ -3650,6 +3668,8 @@ export interface operations {
                         campaign?: string;
                         /** @description The split that the call was posted to, of which `agent_id` is an arm */
                         split?: string;
+                        /** @description Trace of its request; absent where it has none */
+                        traceparent?: string;
                         /**
                          * @description State of the call when it happened
                          * @enum {string}

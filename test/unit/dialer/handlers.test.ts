@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHandlers, handlerFor } from "#functions/dialer/handlers.ts";
+import { readSpans } from "#test/support/collector.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCall } from "#test/support/calls.ts";
 import { message } from "#test/support/dialer-calls.ts";
@@ -33,6 +34,29 @@ describe("the events queue", () => {
     expect(answers).toEqual(["ack", { retryAfterSeconds: 5 }]);
     expect(bench.dialed).toEqual([]);
     expect(bench.eventsOf("message.unreadable")).toHaveLength(1);
+  });
+});
+
+describe("the dialer with a collector of traces", () => {
+  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+  it("sends spans and metrics once the work of an invocation is done", async () => {
+    const startAt = "2026-11-24T12:00:00Z";
+    const bench = createDialerBench({ startAt, plan: { traces: { share: 1 } } });
+    const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
+    const call = { ...aCall({ acceptedAt: bench.now() }), traceparent };
+    const one = { ...delivered(1), open: async () => JSON.stringify(message(call)) };
+    expect(await handlers.messages([one], bench.now() + 900_000)).toEqual(["ack"]);
+    expect(bench.exported.map(({ signal }) => signal)).toEqual(["traces"]);
+    expect(readSpans(bench.exported[0]?.json ?? "").map(({ name }) => name)).toEqual([
+      "accept",
+      "dial",
+      "settle",
+    ]);
+    await handlers.sweep(bench.now() + 120_000);
+    expect(bench.exported.map(({ signal }) => signal)).toEqual(["traces", "metrics"]);
+    expect(await handlers.events([], bench.now() + 900_000)).toEqual([]);
+    expect(bench.exported).toHaveLength(2);
   });
 });
 
