@@ -20,16 +20,15 @@ import { WaitingClients } from "./waiting-clients.tsx";
 import { Held, usedText, useWhy } from "../parts/why.tsx";
 import { SplitsOfPlan } from "./splits.tsx";
 
-const refreshMs = 10_000;
-const backlogsRefreshMs = 20_000;
-/** The plan changes with a deployment. */
-const planRefreshMs = 60_000;
+/** All is read at the interval of why calls wait: an account's limits beside its calls are of the same time. */
+const refreshMs = 20_000;
+
 /** The accounts and agents of the plan: paces, breakers, pauses, waiting calls, and the plan's rules in words. */
 export function Accounts() {
-  const plan = useLive<PlanTexts>("/plan", planRefreshMs);
+  const plan = useLive<PlanTexts>("/plan", refreshMs);
   const pauses = useLive<Pauses>("/pauses", refreshMs);
   const why = useWhy();
-  const backlogs = useLive<Backlogs>("/backlogs?limit=20", backlogsRefreshMs);
+  const backlogs = useLive<Backlogs>("/backlogs?limit=20", refreshMs);
   return (
     <>
       <section class="card" aria-labelledby="trouble">
@@ -191,7 +190,7 @@ function AccountTable({
               </td>
               <td class="texts">
                 {pace}
-                {taken_until === null ? null : (
+                {taken_until === null || Date.parse(taken_until) <= Date.now() ? null : (
                   <span class="hint">
                     {" "}
                     fully used, free <Age at={taken_until} />

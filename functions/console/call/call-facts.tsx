@@ -206,9 +206,14 @@ export function Timeline({ call }: { call: CallDetail }) {
   );
 }
 
+const sameNumberRefreshMs = 30_000;
+
 /** Other calls to the same number, without the number. */
 export function SameNumber({ id }: { id: string }) {
-  const live = useLive<Pick<CallsPage, "calls">>(`/calls/${encodeURIComponent(id)}/same-number`);
+  const live = useLive<Pick<CallsPage, "calls">>(
+    `/calls/${encodeURIComponent(id)}/same-number`,
+    sameNumberRefreshMs,
+  );
   return (
     <Shown live={live} what="Other calls to the number">
       {({ calls }) =>

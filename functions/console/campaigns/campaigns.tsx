@@ -10,7 +10,6 @@ import { WhyCard } from "../parts/why.tsx";
 
 /** The list reads the usage of a month, and a campaign up to ten thousand rows. */
 const refreshMs = 60_000;
-const detailRefreshMs = 30_000;
 
 /** Campaigns with their results, or one of them if the URL names it and its client. */
 export function Campaigns({ place }: { place: Place }) {
@@ -99,7 +98,7 @@ function Row({ campaign }: { campaign: CampaignList["campaigns"][number] }) {
 
 function One({ name, client }: { name: string; client: string }) {
   const path = `/campaign?${new URLSearchParams({ name, client }).toString()}`;
-  const live = useLive<CampaignDetail>(path, detailRefreshMs);
+  const live = useLive<CampaignDetail>(path, refreshMs);
   return (
     <>
       <p>

@@ -13,13 +13,17 @@ const campaign = "simulated";
 /** Name for an agent that only a plan's `*` knows. */
 const anyAgent = "agent_demo";
 
+/** Intervals of reading whether there is a call, and of the plan. */
+const refreshMs = 30_000;
+const planRefreshMs = 60_000;
+
 /** First steps, shown until there is a call: a request to paste, a file of leads, a simulated campaign. */
 export function FirstSteps() {
   // Once there is a call, there is nothing more to ask.
   const [isOver, setIsOver] = useState(false);
-  const { data: calls } = useLive<CallsPage>(isOver ? undefined : "/calls?limit=1");
+  const { data: calls } = useLive<CallsPage>(isOver ? undefined : "/calls?limit=1", refreshMs);
   const isEmpty = calls?.calls.length === 0;
-  const { data: plan } = useLive<PlanTexts>(isEmpty ? "/plan" : undefined);
+  const { data: plan } = useLive<PlanTexts>(isEmpty ? "/plan" : undefined, planRefreshMs);
   useEffect(() => {
     if (calls !== undefined && !isEmpty) setIsOver(true);
   }, [calls, isEmpty]);

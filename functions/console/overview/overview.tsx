@@ -10,7 +10,6 @@ import { useWhy, WhyCard } from "../parts/why.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 
 const hourMs = 3_600_000;
-/** Five paths are read at this interval beside the needs: twenty reads a minute together. */
 const refreshMs = 20_000;
 
 /** Cards for problems, progress and open tasks, with links, what needs a person, and the outcome of calls. */

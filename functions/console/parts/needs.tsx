@@ -6,7 +6,7 @@ import { type Live, Shown, useDesk, useLive, WithRole } from "./desk.tsx";
 import { useResume } from "./pause.tsx";
 import { Age, counted, countText } from "./shared.tsx";
 
-const refreshMs = 15_000;
+const refreshMs = 20_000;
 /** Name under which the browser keeps that its operator wants notifications. */
 const notifyKey = "outbound-calls-notify";
 

@@ -7,6 +7,8 @@ import { type EndRead, findMoved } from "../data/end-moved.ts";
 import { Age, counted, countText, Fact, Skeleton, Time } from "./shared.tsx";
 
 const refreshMs = 20_000;
+/** Interval where some calls are asked about: beside what the view reads of them. */
+const partRefreshMs = 30_000;
 
 /** The calls that are asked about: all, or those of a call, a request, a campaign, a client, an agent or an account. */
 type Asked = Readonly<Record<string, string>>;
@@ -18,7 +20,8 @@ function pathOf(asked: Asked): string {
 
 /** Reads why calls wait. Every view asks this. */
 export function useWhy(asked: Asked = {}) {
-  return useLive<Why>(pathOf(asked), refreshMs);
+  const isAll = Object.keys(asked).length === 0;
+  return useLive<Why>(pathOf(asked), isAll ? refreshMs : partRefreshMs);
 }
 
 /** Why calls wait: a bar of the reasons, a row for each, and the accounts with their limits. */

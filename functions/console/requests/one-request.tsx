@@ -12,6 +12,7 @@ import { WhyCard } from "../parts/why.tsx";
 /** Interval of reads. Each counts every call of the request, so large requests are read less often. */
 const refreshMs = 10_000;
 const largeRefreshMs = 60_000;
+const pausesRefreshMs = 20_000;
 const largeCalls = 1000;
 /** Maximum bars of the chart. */
 const barsMax = 14 * 24;
@@ -110,7 +111,7 @@ function Actions({ request }: { request: RequestDetail }) {
 
 /** Buttons that pause agents or resume them, or a sentence if it could not be read whether they are paused. */
 function AgentPauses({ agents }: { agents: readonly string[] }) {
-  const { data, problem, reload } = useLive<Pauses>("/pauses");
+  const { data, problem, reload } = useLive<Pauses>("/pauses", pausesRefreshMs);
   if (data === undefined) {
     return problem === undefined ? null : (
       <span class="problem">
