@@ -138,14 +138,17 @@ export function fieldIn(analysis: unknown, name: string): unknown {
 }
 
 /** Adds what the analyses of an ended call say of a wish. Empty texts and null say that there is none. */
-export function withTold(result: ReadResult, analyses: readonly unknown[]): ReadResult {
+export function withTold(
+  result: ReadResult,
+  analyses: readonly unknown[],
+  requests?: number,
+): ReadResult {
   if (result.status === "live") return result;
   const made = analyses.filter((one) => one !== undefined && one !== null);
   const wished: unknown = made
     .map((one) => fieldIn(one, wishField))
     .find((one) => one !== undefined && one !== null && one !== "");
-  const told = { ...(wished === undefined ? {} : { wished }), isAnalyzed: made.length > 0 };
-  return { ...result, told };
+  return { ...result, told: { wished, isAnalyzed: made.length > 0, requests } };
 }
 
 /** The URL of a provider's API, and the headers of every request to it. */
@@ -170,8 +173,8 @@ export async function readRecord<Row>(
   if (answer === undefined) return undefined;
   const row = z.built(schema).parse(answer);
   if (isOfAnother(ownIn?.(row), placed)) return undefined;
-  const isWanted = placed.mayWish === true && analysesOf !== undefined;
-  return isWanted ? withTold(report(row), analysesOf(row)) : report(row);
+  const result = report(row);
+  return placed.mayWish && analysesOf ? withTold(result, analysesOf(row)) : result;
 }
 
 /** True if a record has the id of another call, or another attempt. */

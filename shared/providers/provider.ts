@@ -110,6 +110,8 @@ export interface Told {
   wished?: unknown;
   /** True if the analysis of the call is complete, so that no wish follows. */
   isAnalyzed: boolean;
+  /** Number of requests that the reading took, where there was more than one. */
+  requests?: number | undefined;
 }
 
 /** A callback whose body contains a result, with the headers that sign it. */

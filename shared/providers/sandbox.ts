@@ -106,7 +106,7 @@ export const sandbox = /* @__PURE__ */ defineProvider(sandboxRoutes, ({ now }) =
     if (now() < endedAt) return resultOf(words, { word: "live", answeredAt });
     const optedOut = fate === "opt_out" ? { optedOut: true } : {};
     const result = { ...resultOf(words, { word, human, answeredAt, endedAt }), ...optedOut };
-    if (mayWish !== true || fate !== "call_back") return result;
+    if (!mayWish || fate !== "call_back") return result;
     const wished = new Date(endedAt + calledBackMs).toISOString();
     return { ...result, told: { wished, isAnalyzed: true } };
   },

@@ -18,7 +18,6 @@
  * rows repeat the metadata, so an ignored filter does no harm. A call that an error ended before anybody joined may
  * have failed before the phone rang: it stays unknown, and a person decides.
  */
-import { wishField } from "../calls/tries.ts";
 import type { Send } from "../lib/http-client.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import { withTimeLimit } from "../lib/retry.ts";
@@ -120,11 +119,15 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
 
     async readResult(placed, route) {
       const result = await readRecordOf(placed, route);
-      // Nobody has wished anything in a call that nobody joined.
-      if (placed.mayWish !== true || result?.answeredAt == null) return result;
+      // Nobody has wished anything in a call that nobody joined, and a live one is read again.
+      if (!placed.mayWish || !result?.answeredAt || result.status === "live") return result;
+      const asked = { requests: 1 };
+      const calls = readToolCalls(placed, { ...apiOf(route), asked }, fetch);
       // A result that is known waits for no slow messages: they are read again.
-      const calls = withTimeLimit(readToolCalls(placed, apiOf(route), fetch), messagesSecondsMax);
-      return withTold(result, await calls.catch(() => []));
+      const told = await withTimeLimit(calls, messagesSecondsMax).catch(() => []);
+      const { requests } = asked;
+      asked.requests = Infinity; // nobody waits for another page
+      return withTold(result, told, requests);
     },
 
     listResults: createListReader(fetch, apiOf, {
@@ -211,13 +214,18 @@ const messagesSchema = () =>
  */
 async function readToolCalls(
   { providerCallId }: PlacedCall,
-  { url, headers }: { url: string; headers: Record<string, string> },
+  {
+    url,
+    headers,
+    asked,
+  }: { url: string; headers: Record<string, string>; asked: { requests: number } },
   send: Send,
 ): Promise<unknown[]> {
   const path = `/calls/${encodeURIComponent(providerCallId)}/messages`;
   const found: unknown[] = [];
   let cursor: string | null | undefined = "";
-  for (let pages = 0; pages < pagesMax && cursor != null; pages++) {
+  while (asked.requests <= pagesMax && cursor != null) {
+    asked.requests++;
     // By default only the messages of a call's last stage come.
     const query = new URLSearchParams({ mode: "in_call", pageSize: String(pageMessages) });
     if (cursor !== "") query.set("cursor", cursor);
@@ -232,9 +240,9 @@ async function readToolCalls(
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];
 
 function argumentsOf({ role, text }: Message): unknown[] {
-  if (role !== "MESSAGE_ROLE_TOOL_CALL" || text?.includes(wishField) !== true) return [];
+  if (role !== "MESSAGE_ROLE_TOOL_CALL") return [];
   try {
-    return [JSON.parse(text)];
+    return [JSON.parse(text ?? "")];
   } catch {
     return [];
   }

@@ -57,7 +57,8 @@ export async function ensureBacklogs(
       if (written[index] === true) known.set(next.key, now);
     }
     needed = new Map([...needed].filter(([key]) => !isKnown(key)));
-    if (needed.size > 0) throw new ConflictError("a backlog's document could not be written");
+    if (needed.size > 0)
+      throw new ConflictError("a backlog's document was changed by others each time");
   }, onConflict(writeTries));
 }
 

@@ -109,8 +109,7 @@ export async function settleOutcome(
         row === undefined
           ? "refused"
           : await writeSettlement(row, { settlement, version, write }, deps);
-      if (result === "conflict")
-        throw new ConflictError("every try to write the row met a conflict");
+      if (result === "conflict") throw new ConflictError("a call was changed by others each time");
       const event = result === "written" ? "call.settled_late" : "call.settlement_refused";
       log("warning", event, { call_id, state, reason });
     },

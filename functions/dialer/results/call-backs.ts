@@ -158,7 +158,8 @@ async function changeSuccessor(
   return decision;
 }
 
-const conflict = () => new ConflictError("every try to write the wish met a conflict");
+/** Makes the error of a call that others keep changing. */
+export const conflict = () => new ConflictError("a call was changed by others each time");
 
 async function readRow(
   id: string,

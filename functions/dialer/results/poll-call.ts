@@ -1,5 +1,4 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { CallResult } from "#shared/calls/call-result.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
@@ -47,26 +46,27 @@ const analysisMsMax = hourMs;
 /**
  * Polls for the result of one call, and writes it.
  *
+ * @returns the number of requests that it took
  * @throws ProviderUnreachableError if the provider did not answer
  */
 export async function pollOne(
   row: OpenRow,
   { endsOnly }: { endsOnly: boolean },
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
-): Promise<void> {
+): Promise<number> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId, tries } = row;
-  const mayWish = tries?.callBacks === undefined ? {} : { mayWish: true };
+  const mayWish = tries?.callBacks !== undefined;
   const askedAt = deps.clock.now();
   const asking =
     providerCallId === null
       ? undefined
-      : provider.readResult?.({ id, attempt, providerCallId, ...mayWish }, row.route);
+      : provider.readResult?.({ id, attempt, providerCallId, mayWish }, row.route);
   const result = asking && (await readAnswer(asking, id, deps));
   const current = result?.optedOut === true ? await listCallee(row, deps) : row;
-  if (current === undefined) return;
-  const found = { row: current, ...foundIn(result) };
-  if (!endsOnly || isEnd(found)) await writeResults([found], askedAt, deps);
+  const found = current && { row: current, ...foundIn(result) };
+  if (found && (!endsOnly || hasEnded(found.result))) await writeResults([found], askedAt, deps);
+  return result?.told?.requests ?? 1;
 }
 
 /** Puts the callee onto the do-not-call list, and returns the row as it is then; undefined if others have changed it. */
@@ -83,11 +83,6 @@ function foundIn(read: ReadResult | undefined) {
   if (read?.told === undefined) return { result: read };
   const { told, ...result } = read;
   return { result, told };
-}
-
-/** True if a call has ended, as its record says. */
-export function isEnd({ result }: { result: CallResult | undefined }): boolean {
-  return hasEnded(result);
 }
 
 /** @throws ProviderUnreachableError if the provider did not answer. A record that cannot be read counts as none. */

@@ -11,7 +11,7 @@ import { ProviderUnreachableError } from "#shared/providers/provider.ts";
 import { lateUntil } from "./call-backs.ts";
 import { continueChains } from "./next-tries.ts";
 import { findPlannedAccounts } from "./send-polls.ts";
-import { isEnd, pollOne } from "./poll-call.ts";
+import { pollOne } from "./poll-call.ts";
 import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
@@ -71,7 +71,7 @@ export async function pollAccount(
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
   if (analyses === true) {
-    const lane = { key: analysesLane({ account }) };
+    const lane = { account, key: analysesLane({ account }) };
     await leaveOutLate(lane, polling, deps);
     backlogs.push(lane);
   }
@@ -109,7 +109,7 @@ export async function pollAccount(
  * down or have too many to answer, and the calls' numbers must be erased.
  */
 async function leaveOutLate(
-  lane: { key: string },
+  lane: { account: string; key: string },
   { endAt, own }: Polling,
   deps: DialerDeps,
 ): Promise<void> {
@@ -119,7 +119,11 @@ async function leaveOutLate(
   for (let pages = 0; pages < pagesMax && clock.now() < endAt && !isSpent(deps); pages++) {
     const [slots = []] = await ledger.due(late);
     const { rows } = await ledger.read(slots.map(({ id }) => id));
-    await own.apart(rows.flatMap(openRowOf), (some) => giveUp(some, begunAt, deps));
+    const open = rows.flatMap(openRowOf);
+    await own.apart(open, (some) => giveUp(some, begunAt, deps));
+    const { length: count } = open;
+    // Wishes in them are lost, which nothing else says.
+    if (count > 0) deps.log("warning", "results.left_out", { account: lane.account, count });
     if (slots.length < callsMax) return;
   }
 }
@@ -221,7 +225,8 @@ async function pollLists(
       // Not every list has the analysis: it is read from the record, once others have their results.
       const told = { isAnalyzed: false };
       const found = some.map((row) => ({ row, result: resultIn(row), told }));
-      await writeResults(endsOnly ? found.filter(isEnd) : found, askedAt, deps);
+      const written = found.filter(({ result }) => !endsOnly || hasEnded(result));
+      await writeResults(written, askedAt, deps);
     });
     left = left.filter((row) => !isListed(row));
   }
@@ -244,9 +249,10 @@ async function pollEach(
   for (const row of rows) {
     const { pollsPerSecond } = settings.table.account(row.route);
     const startAt = clock.now();
+    let requests = 1;
     if (startAt >= endAt || isSpent(deps)) return;
     try {
-      await pollOne(row, { endsOnly }, deps);
+      requests = await pollOne(row, { endsOnly }, deps);
       failures = 0;
     } catch (error) {
       if (error instanceof ProviderUnreachableError) {
@@ -256,7 +262,7 @@ async function pollEach(
       } else await own.putBack(row, error);
     }
     // The sandbox needs no pause, and one client's test calls must not delay another's.
-    const restMs = row.route.provider === sandboxType ? 0 : 1000 / pollsPerSecond;
+    const restMs = row.route.provider === sandboxType ? 0 : (requests * 1000) / pollsPerSecond;
     await clock.sleep(startAt + restMs - clock.now());
   }
 }

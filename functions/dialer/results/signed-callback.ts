@@ -1,10 +1,11 @@
+import { conflict } from "./call-backs.ts";
 import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { proveLostClaim } from "#shared/calls/restore-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
-import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
+import { onConflict, retry } from "#shared/lib/retry.ts";
 import type { CallbackReport } from "#shared/providers/provider.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
@@ -142,8 +143,6 @@ async function followRow(
   if (!(await writeResults(results, deps.clock.now(), deps))) throw conflict();
   return "ack";
 }
-
-const conflict = () => new ConflictError("every try to write the result met a conflict");
 
 /** @throws ConflictError if another writer has changed the row */
 async function recordOptOut(

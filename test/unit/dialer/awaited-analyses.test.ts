@@ -129,6 +129,33 @@ describe("many calls that await an analysis", () => {
     expect(readAt[0]).toBeLessThan(begunAt + 17 * minuteMs);
   });
 
+  it("are read at the account's pace of requests, of which one may take several", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    let asked = 0;
+    bench.record = async () => {
+      asked += 1;
+      return { ...completed, told: { isAnalyzed: false, requests: 6 } };
+    };
+    await pollAfter(bench, 2);
+    expect(asked).toBe(96 / 6);
+  });
+
+  it("are counted in the log where they are left out, as their wishes are lost", async () => {
+    const bench = createBench();
+    await awaitMany(bench);
+    let read = 0;
+    bench.record = async () => {
+      read += 1;
+      return { ...completed, told: { isAnalyzed: true } };
+    };
+    await pollAfter(bench, 60);
+    const counts = bench.eventsOf("results.left_out").map(({ count }) => Number(count));
+    // All of them, and the one of which they are copies.
+    expect(read + counts.reduce((sum, one) => sum + one, 0)).toBe(many + 1);
+    expect(counts.length).toBeGreaterThan(0);
+  });
+
   it.each(["slow", "down"])(
     "keep no number for longer than an hour while it is %s",
     async (how) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { toAccountName } from "#shared/calls/ids.ts";
 import type { Send } from "#shared/lib/http-client.ts";
 import { bland } from "#shared/providers/bland.ts";
@@ -174,9 +174,11 @@ add(
 
 describe("the record of a call whose callee may ask to be called back", () => {
   it.each(records)("of %s says so %#", async (_, reader, answers, told) => {
-    const read = await reader(answering(...answers))(true);
+    const options = answering(...answers);
+    const read = await reader(options)(true);
     expect(read).toMatchObject({ status: "completed" });
-    expect(read?.told).toEqual(told);
+    const requests = options.asked.length;
+    expect(read?.told).toEqual(requests === 1 ? told : { ...told, requests });
   });
 
   it.each(records)("of %s says nothing that was not asked %#", async (_, reader, answers) => {
@@ -196,5 +198,29 @@ describe("the record of a call whose callee may ask to be called back", () => {
         { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
       );
     expect(read).toMatchObject({ status: "completed", told: pending });
+  });
+
+  it("of ultravox waits five seconds for a slow page, asks for no other then, and tells its requests", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const next = "https://api.ultravox.ai/api/calls/p-1/messages?cursor=2";
+    const options = answering(ultravoxCall, { results: [], next });
+    let answer = () => {};
+    const fetch: Send = async (url, init) => {
+      const answered = await options.fetch(url, init);
+      if (options.asked.length === 3) await new Promise<void>((done) => (answer = done));
+      return answered;
+    };
+    const reading = ultravox
+      .create({ ...options, fetch }, [])
+      .readResult?.(
+        { ...placed, mayWish: true },
+        { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
+      );
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await reading).toMatchObject({ status: "completed", told: { ...pending, requests: 3 } });
+    answer();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(options.asked).toHaveLength(3);
   });
 });
