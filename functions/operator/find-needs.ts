@@ -39,6 +39,7 @@ const kinds = [
   "ledger_full",
   "sweep_halted",
   "pool",
+  "held",
 ] as const;
 export const parts = [
   "breakers",
@@ -100,7 +101,8 @@ export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]
   pools: findPools,
 };
 
-function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, texts: Texts): Found {
+/** Makes a need of what is known of it. */
+export function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, texts: Texts): Found {
   const unknown = { account: null, clients: [], calls: null, calls_max: null };
   return {
     ...unknown,

@@ -118,3 +118,7 @@ export const textsOf = {
     fix: "Add numbers to the pool, or wait until the first has rested.",
   },
 } as const satisfies Record<string, Texts>;
+
+/** What to do about calls that only a person can free. */
+export const heldFix =
+  "Restore it in the dial plan or the settings, or cancel the calls; they expire meanwhile.";

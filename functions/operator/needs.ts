@@ -1,9 +1,19 @@
 import * as z from "#shared/lib/zod.ts";
+import { findText } from "#shared/rules/texts.ts";
 import { readWaitingNow } from "./forecast/waiting-now.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { causeForLog, UnreachableError } from "../api/http/port-limits.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { clientsMax, type Found, type Need, needSchema, parts, readers } from "./find-needs.ts";
+import {
+  clientsMax,
+  type Found,
+  type Need,
+  need,
+  needSchema,
+  parts,
+  readers,
+} from "./find-needs.ts";
+import { heldFix } from "./need-texts.ts";
 
 const needsSchema = z.strictObject({
   needs: z.array(needSchema),
@@ -41,24 +51,32 @@ const listNeeds = declareRoute({
       reading("held", readHeld(deps), undefined),
       ...parts.map((part) => reading(part, readers[part](deps), [])),
     ]);
-    const needs = found.flat().map((need) => withHeld(need, held));
-    return { needs, unread };
+    const told = found.flat();
+    const all = [...told, ...findHeld(told, held?.values() ?? [])];
+    return { needs: all.map((one) => withHeld(one, held)), unread };
   },
 });
 
 export const needRoutes = [listNeeds];
 
-type Held = Map<string, { clients: Set<string>; calls: number }>;
+/** What holds some of the waiting calls. */
+interface Holding {
+  reason: string;
+  name: string;
+  clients: Set<string>;
+  calls: number;
+}
+type Held = Map<string, Holding>;
 
 /** Counts the waiting calls by what holds them, its reason and name. */
 async function readHeld(deps: RouteDeps): Promise<Held> {
   const held: Held = new Map();
   for (const { client, heldBy } of (await readWaitingNow(deps)).calls) {
-    const name = `${heldBy.reason} ${heldBy.name}`;
-    const own = held.get(name) ?? { clients: new Set(), calls: 0 };
+    const { reason, name } = heldBy;
+    const own = held.get(`${reason} ${name}`) ?? { reason, name, clients: new Set(), calls: 0 };
     own.clients.add(client);
     own.calls += 1;
-    held.set(name, own);
+    held.set(`${reason} ${name}`, own);
   }
   return held;
 }
@@ -68,4 +86,17 @@ function withHeld({ holder, ...found }: Found, held: Held | undefined): Need {
   const { clients = new Set<string>(), calls = 0 } = held.get(holder) ?? {};
   const names = new Set([...found.clients, ...clients]);
   return { ...found, calls, clients: [...names].toSorted().slice(0, clientsMax) };
+}
+
+/** Returns what only a person ends, such as a route that the plan has lost, and no other need is about. */
+function findHeld(found: readonly Found[], held: Iterable<Holding>): Found[] {
+  const told = new Set(found.map(({ holder }) => holder));
+  return [...held].flatMap(({ reason, name }) => {
+    const holder = `${reason} ${name}`;
+    const { endedBy, holds } = findText(reason) ?? {};
+    if (endedBy !== "person" || holds === undefined || told.has(holder)) return [];
+    const what = name === "" ? "waiting calls" : name;
+    const texts = { means: holds(name), fix: heldFix };
+    return need({ id: `held ${holder}`, kind: "held", what, code: reason, holder }, texts);
+  });
 }

@@ -244,9 +244,15 @@ describe("the open page", () => {
     const call = aCall({ request: { phone_number: "+33142555001", agent_id: "agent_sales" } });
     const row = rowIn("WAITING", call, { dueAt: Date.UTC(2026, 10, 30, 15, 30), reason: "pace" });
     await writeRows([row], server.api.ledger, server.api.documents);
-    await signIn(`calls?state=WAITING&call=${row.id}`);
+    await signIn("calls?state=WAITING");
     const due = /30 Nov 10:30\s+callee: Mon,? 16:30 (CET|GMT\+1)/;
     await page.getByRole("region", { name: "Calls found" }).getByText("callee: Mon").waitFor();
+    await page.getByRole("columnheader", { name: /^Next (EST|GMT-5)$/ }).waitFor();
+    await open(`calls?state=WAITING&call=${row.id}`);
+    await page
+      .getByRole("region", { name: /^Call call_/ })
+      .getByText("callee: Mon")
+      .waitFor();
     const text = async (name: string | RegExp) =>
       (await page.getByRole("region", { name }).textContent()) ?? "";
     expect(await text("Calls found")).toMatch(due);
@@ -256,7 +262,6 @@ describe("the open page", () => {
     expect(await whole.first().getAttribute("title")).toMatch(
       /^30\/11\/2026, 10:30:00 (EST|GMT-5)$/,
     );
-    await page.getByRole("columnheader", { name: /^Next (EST|GMT-5)$/ }).waitFor();
     expect(await page.content()).not.toContain("42555001");
     await open("forecast");
     await page.getByLabel(/^Sent at .*(EST|GMT-5)/).waitFor();

@@ -21,6 +21,16 @@ const addressesMax = 30;
 const wrong =
   /\b(NaN|undefined|null|Infinity|Invalid Date)\b|\[object |(?<![\d.,])1 (calls|requests|numbers|minutes|hours|times|campaigns)\b|(?<![\d.,])0 (calls|requests|numbers|campaigns) |,\s*,/;
 
+/** Finds fields and buttons that stick out of their card, and tables that are wider than theirs on a wide desk. */
+const findOutside = `[
+  ...[...document.querySelectorAll(".card :is(button, select, input, textarea)")]
+    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 8)
+    .map((one) => "outside: " + (one.name || one.textContent)),
+  ...[...document.querySelectorAll(".card .scroll:has(table)")]
+    .filter((one) => innerWidth >= 1440 && one.scrollWidth > one.clientWidth + 1)
+    .map((one) => "scrolls: " + one.getAttribute("aria-label")),
+]`;
+
 let browser: Browser | undefined;
 beforeAll(async () => {
   browser = await startBrowser();
@@ -91,6 +101,8 @@ describe.each(["no call", "a day of calls"])("each view with %s", (data) => {
         await page.emulateMedia({ colorScheme });
         const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
         if (overflow !== 0) found.push(`${width} px: ${String(overflow)} px too wide`);
+        const outside = await page.evaluate<string[]>(findOutside);
+        found.push(...outside.map((one) => `${width} px: ${one}`));
         // A phone and a wide desk in both colours: what lies between differs from neither but in its width.
         if (index !== 1) {
           const findings = await axeFindings(page);

@@ -30,7 +30,7 @@ const now = Date.UTC(2026, 10, 23, 19, 20);
 /** Maximum size of all pictures together: fourteen views, each in four pictures of 36 kB on average. */
 const bytesMax = 2_000_000;
 /** Quality of WebP at which small text is as sharp as in PNG, at a third of its size. */
-const quality = 60;
+const quality = 57;
 
 const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 const api = createTestApi({ environment, now: () => now });

@@ -223,7 +223,10 @@ function Found({
 
 function Reasons({ calls, filter }: { calls: readonly ListedCall[]; filter: Filter }) {
   const reasons = new Map<string, number>();
-  for (const { reason } of calls) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  // A waiting call's own reason is that of its last look: what holds it now stands in its row.
+  for (const { reason, held_now: held } of calls)
+    if (held === undefined) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  if (reasons.size === 0) return null;
   return (
     <p class="line reasons">
       {[...reasons].map(([reason, count]) => (

@@ -14,6 +14,8 @@ import { TokenTable } from "./tokens.tsx";
 
 const refreshMs = 60_000;
 
+const limitText = (limit?: number) => (limit === undefined ? "no limit" : countText(limit));
+
 /** Usage and cost of clients, and the clients and tokens that operators make. */
 export function Clients() {
   return (
@@ -82,7 +84,7 @@ function UsageTable({ rows, group }: { rows: UsageAnswer["rows"]; group: Group }
           <td class="figure">{countText(row.answered)}</td>
           <td class="figure">{lengthText(row.seconds)}</td>
           <td class="figure">
-            {row.cost.map(({ amount, currency }) => `${amount} ${currency}`).join(", ")}
+            {row.cost.map(({ amount, currency }) => `${amount} ${currency}`).join(", ") || "–"}
           </td>
         </tr>
       ))}
@@ -210,8 +212,8 @@ function ClientTable() {
                       </button>
                     </td>
                     <td class="texts">{agents.join(", ")}</td>
-                    <td class="figure">{quota?.calls_per_day ?? "no limit"}</td>
-                    <td class="figure">{quota?.waiting ?? "no limit"}</td>
+                    <td class="figure">{limitText(quota?.calls_per_day)}</td>
+                    <td class="figure">{limitText(quota?.waiting)}</td>
                     <td>
                       <Time at={changed_at} /> by {changed_by}
                     </td>

@@ -75,30 +75,28 @@ function Outcomes({
     ...(deployed === undefined ? ["Calls"] : ["This plan", "Today's plan"]),
   ];
   return (
-    <Table label="Outcomes" columns={columns}>
-      {outcomes.map((outcome) => (
-        <tr key={outcome}>
-          <th scope="row">{outcomeNames[outcome]}</th>
-          {plans.map(({ counts }, index) => (
-            <td key={columns[index + 1]}>{countText(counts[outcome])}</td>
-          ))}
-        </tr>
-      ))}
-      <tr>
-        <th scope="row">First and last one dialed</th>
-        {plans.map(({ first_at, last_at }, index) => (
-          <td key={columns[index + 1]}>
-            {first_at === null ? (
-              "none"
-            ) : (
-              <>
-                <Time at={first_at} /> to <Time at={last_at} />
-              </>
-            )}
-          </td>
+    <>
+      <Table label="Outcomes" columns={columns}>
+        {outcomes.map((outcome) => (
+          <tr key={outcome}>
+            <th scope="row">{outcomeNames[outcome]}</th>
+            {plans.map(({ counts }, index) => (
+              <td class="figure" key={columns[index + 1]}>
+                {countText(counts[outcome])}
+              </td>
+            ))}
+          </tr>
         ))}
-      </tr>
-    </Table>
+      </Table>
+      {plans.map(({ first_at, last_at }, index) =>
+        first_at === null ? null : (
+          <p key={columns[index + 1]}>
+            {plans.length === 1 ? "Dialed" : columns[index + 1]}: from <Time at={first_at} /> to{" "}
+            <Time at={last_at} />.
+          </p>
+        ),
+      )}
+    </>
   );
 }
 

@@ -164,6 +164,7 @@ const kindNames: Record<Need["kind"], string> = {
   ledger_full: "Full",
   sweep_halted: "Halted",
   pool: "Pool rests",
+  held: "Held",
 };
 
 /** Views that show more of a need. The others have none. */
@@ -171,6 +172,7 @@ const viewOf: Partial<Record<Need["kind"], View>> = {
   breaker: "accounts",
   pause: "accounts",
   pool: "accounts",
+  held: "accounts",
   events: "incidents",
   dead_letters: "incidents",
   restored: "incidents",

@@ -63,13 +63,13 @@ function Row({ request }: { request: RequestView }) {
         <TestMark client={request.client} />
         <span class="hint block">{request.agents.join(", ")}</span>
       </th>
-      <td class="words">
+      <td class="texts">
         <Parts request={request} />
       </td>
-      <td class="words">
+      <td class="texts">
         <HeldOf request={request} />
       </td>
-      <td class="words">
+      <td class="texts">
         <Pace request={request} />
       </td>
       <td>{request.campaign}</td>

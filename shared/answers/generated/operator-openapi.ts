@@ -1515,7 +1515,7 @@ export interface components {
             /** @description The same for as long as the need exists */
             id: string;
             /** @enum {string} */
-            kind: "breaker" | "pause" | "review" | "events" | "dead_letters" | "restored" | "ledger_full" | "sweep_halted" | "pool";
+            kind: "breaker" | "pause" | "review" | "events" | "dead_letters" | "restored" | "ledger_full" | "sweep_halted" | "pool" | "held";
             /** @description What it is about, such as `account vapi` */
             what: string;
             account: string | null;

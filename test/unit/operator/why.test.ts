@@ -7,16 +7,39 @@ import type { Needs } from "#functions/operator/needs.ts";
 import type { RequestDetail } from "#functions/operator/requests.ts";
 import type { HolderView, Why } from "#functions/operator/why.ts";
 import { findText, sayHolder } from "#shared/rules/texts.ts";
-import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
-import { pause } from "#test/support/dialer-calls.ts";
+import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
+import { restoreKey, upkeepKey } from "#shared/policy/ledger-epoch.ts";
+import { checkBreakerOf } from "#shared/rules/checks.ts";
+import { openBreaker } from "#test/support/breakers-bench.ts";
+import { aCall } from "#test/support/calls.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
+import { pause, putDocument } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
 import { perTier } from "#test/support/per-tier.ts";
+import { rowIn, writeRows } from "#test/support/rows.ts";
 
 const startAt = "2026-06-01T10:00:00.000Z";
 const agentNames = ["agent_sales", "agent_support", "agent_care"] as const;
 
-/** A drawn situation: limits of the account, hours, requests, a pause, and the time that the dialer has had. */
+/** What else may hold calls: each is a need of its own, whose calls the list counts. */
+const stops = {
+  account: (bench) => openBreaker(bench, accountBreakerOf("webhook:http://127.0.0.1:9")),
+  backlog: (bench) =>
+    openBreaker(bench, backlogBreakerOf({ client: "crm", agentId: "agent_sales", urgent: false })),
+  check: (bench) => openBreaker(bench, checkBreakerOf("crm")),
+  restore: (bench) => putDocument(bench, restoreKey, suspendedAt(bench.now())),
+  route: async (bench) => {
+    const at = bench.now();
+    const rows = Array.from({ length: 3 }, (_, index) => {
+      const request = { phone_number: `+1212555000${index}`, agent_id: "agent_gone" };
+      return rowIn("WAITING", aCall({ client: "crm", acceptedAt: at, request }), { at });
+    });
+    await writeRows(rows, bench.rows, bench.documents);
+  },
+} satisfies Record<string, (bench: ForecastBench["dialer"]) => Promise<unknown>>;
+
+/** A drawn situation: limits of the account, hours, requests, a pause, what else holds calls, and the time that the dialer has had. */
 const situations = fc.record({
   limits: fc.constantFrom<object>(
     {},
@@ -36,16 +59,23 @@ const situations = fc.record({
     { minLength: 1, maxLength: 4 },
   ),
   paused: fc.option(fc.constantFrom({ agent: "agent_sales" }, { client: "crm" })),
+  stop: fc.option(
+    fc.constantFrom<keyof typeof stops>("account", "backlog", "check", "restore", "route"),
+  ),
   seconds: fc.constantFrom(0, 5, 40),
 });
 type Situation = typeof situations extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Brings a situation about with the real dialer and dispatcher in simulated time. */
-async function bringAbout({ limits, hours, requests, paused, seconds }: Situation) {
+async function bringAbout({ limits, hours, requests, paused, stop, seconds }: Situation) {
   const agents = Object.fromEntries(
     agentNames.map((agent, index) => {
       const url = `http://127.0.0.1:9/${agent}`;
-      return [agent, { provider: "webhook", url, ...(index === 2 && { callingHours: "own" }) }];
+      const own = index === 2 && {
+        callingHours: "own",
+        ...(stop === "check" && { checks: ["crm"] }),
+      };
+      return [agent, { provider: "webhook", url, ...own }];
     }),
   );
   const bench = createForecastBench(
@@ -54,6 +84,7 @@ async function bringAbout({ limits, hours, requests, paused, seconds }: Situatio
       results: {},
       callingHours: { default: "always", own: hours },
       providers: { webhook: limits },
+      checks: { crm: { url: "http://127.0.0.1:9/check" } },
     },
     startAt,
   );
@@ -68,12 +99,23 @@ async function bringAbout({ limits, hours, requests, paused, seconds }: Situatio
     await bench.dialer.deliver();
   }
   if (paused !== null) await pause(bench.dialer, paused);
+  if (stop !== null) await stops[stop](bench.dialer);
   if (seconds > 0) await bench.dialer.simulate(seconds);
   return bench;
 }
 
 /** Names what a pause is of, such as `client crm`. */
 const nameOf = (paused: object) => Object.entries(paused).flat().join(" ");
+
+/** Returns the id or kind of the need that is about a holder; undefined: its calls go on by themselves. */
+function needOf({ reason, name }: Pick<HolderView, "reason" | "name">, needs: Needs["needs"]) {
+  const { endedBy } = findText(reason) ?? {};
+  if (reason === "breaker_open") return needs.find(({ id }) => id === `breaker ${name}`);
+  if (reason === "paused") return needs.find(({ kind, what }) => kind === "pause" && what === name);
+  if (reason === "restored") return needs.find(({ kind }) => kind === "restored");
+  if (endedBy === "person") return needs.find(({ id }) => id === `held ${reason} ${name}`);
+  return undefined;
+}
 
 /** Says what holds calls, as the views do, with the number of calls under each sentence. */
 function sentences(holders: readonly Pick<HolderView, "reason" | "name" | "calls">[]) {
@@ -132,8 +174,21 @@ describe("why calls wait", () => {
       expect(sumOf(calls.map(({ holders }) => holders))).toEqual(whole);
       expect(sumOf(backlogs.map(({ holders }) => holders ?? []))).toEqual(whole);
       expect(sumOf(requests.map(({ own }) => own.holders))).toEqual(whole);
-      expect(sumOf(all.accounts.map(({ holders }) => holders))).toEqual(whole);
-      // The list of needs counts the calls of a pause as the answer does.
+      // Calls without a route have no account, and those that were written so have no campaign.
+      const along = sentences(all.holders.filter(({ reason }) => reason !== "route_gone"));
+      expect(sumOf(all.accounts.map(({ holders }) => holders))).toEqual(along);
+      // The list of needs counts the calls of whatever does not end by itself as the answer does.
+      const lasting = all.holders.filter(({ reason }) => {
+        const { endedBy, stops: isStop } = findText(reason) ?? {};
+        return endedBy === "person" || isStop === true;
+      });
+      expect(lasting.map((one) => needOf(one, needs)?.calls)).toEqual(
+        lasting.map(({ calls: count }) => count),
+      );
+      const counted = needs.reduce((sum, need) => sum + (need.calls ?? 0), 0);
+      expect(counted).toBe(lasting.reduce((sum, one) => sum + one.calls, 0));
+      for (const { kind, code, means } of needs)
+        if (kind === "held") expect([...whole.keys()], code ?? "").toContain(means);
       const paused = needs.filter(({ kind }) => kind === "pause");
       expect(paused.map((need) => [need.what, need.calls])).toEqual(
         situation.paused === null
@@ -149,7 +204,7 @@ describe("why calls wait", () => {
         held ? [{ ...held, calls: 1, is_exact: true }] : [],
       );
       expect(sumOf(inList)).toEqual(whole);
-      expect(sumOf(campaigns.map(({ own }) => own.holders))).toEqual(whole);
+      expect(sumOf(campaigns.map(({ own }) => own.holders))).toEqual(along);
       for (const { name, account, holders } of all.accounts)
         for (const asked of [name, account])
           expect(sentences((await why({ account: asked })).holders)).toEqual(sentences(holders));
@@ -206,7 +261,7 @@ describe("why calls wait", () => {
     const backlogs = Array.from({ length: 1000 }, (_, index) => {
       const agentId = `agent_${index}`;
       const key = JSON.stringify(["crm", agentId]);
-      const value = { client: "crm", mode: "live", agentId, usedAt, answers: null } as const;
+      const value = { client: "crm", agentId, usedAt, answers: null } as const;
       return { kind: "backlog", key, version: "1", value, expiresAt: null } as const;
     });
     await dialer.documents.write(backlogs.map((next) => ({ next, seen: null })));
