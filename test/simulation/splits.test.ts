@@ -1,0 +1,162 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { toCallId } from "#shared/calls/ids.ts";
+import { parseSplitMark } from "#shared/calls/split-mark.ts";
+import { accountBreakerOf } from "#shared/policy/breakers.ts";
+import { aRequestId } from "#test/support/calls.ts";
+import { openBreaker } from "#test/support/breakers-bench.ts";
+import { type Bench, callsNow, pause, request, resume } from "#test/support/dialer-calls.ts";
+import { removeCurrent } from "#test/support/documents.ts";
+import { perTier } from "#test/support/per-tier.ts";
+import { busy, completed, createBench, pollAfter, twilio } from "#test/support/results-bench.ts";
+import { retry } from "#test/support/retry-bench.ts";
+
+const minuteMs = 60_000;
+const armNames = ["agent_a", "agent_b"] as const;
+type Arm = (typeof armNames)[number];
+const routes = {
+  agent_a: { ...twilio.agents.agent_sales, retry },
+  agent_b: { provider: "vapi", agent: "a", from: "f", retry },
+};
+const accounts = { agent_a: "twilio", agent_b: "vapi" };
+/** Time in which what was begun before an order is dialed. */
+const orderMsMax = 15_000;
+
+const arm = fc.constantFrom(...armNames);
+const weights = fc
+  .record({ agent_a: fc.integer({ min: 0, max: 3 }), agent_b: fc.integer({ min: 0, max: 3 }) })
+  .filter(({ agent_a: a, agent_b: b }) => a + b > 0);
+/** What happens to the calls of a split, in any order. */
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ post: fc.array(fc.nat(7), { minLength: 1, maxLength: 9 }) }),
+  },
+  fc.record({ pause: fc.constantFrom(...armNames, "agent_any" as const) }),
+  fc.record({ breaker: arm }),
+  fc.record({ lose: arm }),
+  fc.record({ weights }),
+  fc.constantFrom("free" as const, "restart" as const, "deliver again" as const),
+  { weight: 2, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 40 }) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A split and its calls, whose promises are checked as time passes. */
+function createSplit(begun: Record<Arm, number>) {
+  const state = { weights: begun, lost: new Set<Arm>(), held: new Set<Arm>() };
+  const planNow = () => {
+    const split = Object.fromEntries(
+      armNames.filter((name) => !state.lost.has(name)).map((name) => [name, state.weights[name]]),
+    );
+    const own = Object.fromEntries(Object.entries(routes).filter(([name]) => name in split));
+    // An arm that is left alone gets all calls, whatever its weight was.
+    const only = Object.keys(split).length === 1 ? Object.keys(split)[0] : undefined;
+    const arms = only === undefined ? split : { [only]: 1 };
+    return { agents: { ...own, agent_any: { split: arms } }, results: {} };
+  };
+  const bench = createBench({}, planNow());
+  bench.record = async ({ id }) => (id.charCodeAt(20) % 2 === 0 ? busy : completed);
+  const people = new Map<string, number>();
+  let last: Parameters<Bench["send"]>[0] | undefined;
+
+  async function post(persons: readonly number[]): Promise<void> {
+    const requestId = aRequestId(bench.now());
+    const calls = callsNow(bench, persons.length, { agent_id: "agent_any" }).map((call, index) => {
+      const id = toCallId(requestId, index);
+      people.set(id, persons[index] ?? 0);
+      const phone_number = `+1212555010${persons[index]}`;
+      return { ...call, id, requestId, request: { ...call.request, phone_number } };
+    });
+    last = request(calls);
+    await bench.send(last);
+    await bench.simulate(5);
+  }
+  async function free(): Promise<void> {
+    await resume(bench, { agent: "agent_any" }).catch(() => undefined);
+    for (const name of state.held) {
+      await resume(bench, { agent: name }).catch(() => undefined);
+      const key = { kind: "breaker", key: accountBreakerOf(accounts[name]) } as const;
+      await removeCurrent(bench.documents, key).catch(() => undefined);
+    }
+    state.held.clear();
+    state.lost.clear();
+    bench.changePlan(planNow());
+  }
+  /** Lets time pass, in which no call of an arm that is held or lost may be dialed. */
+  async function pass(minutes: number): Promise<string[]> {
+    const from = bench.now() + orderMsMax;
+    await bench.simulate(minutes * 60);
+    await pollAfter(bench, 1);
+    const made = bench.dialed
+      .filter(({ at }) => at > from)
+      .map(({ call }) => call.request.agent_id);
+    return armNames.flatMap((name) =>
+      (state.held.has(name) || state.lost.has(name)) && made.includes(name)
+        ? [`${name} is held, and dialed`]
+        : [],
+    );
+  }
+  async function take(one: Step): Promise<string[]> {
+    if (one === "free") await free();
+    else if (one === "restart") bench.deps.memory = createDialerMemory();
+    else if (one === "deliver again") await (last && bench.send(last));
+    else if ("post" in one) await post(one.post);
+    else if ("pause" in one) await pause(bench, { agent: one.pause });
+    else if ("breaker" in one) {
+      const probeAt = bench.now() + 100 * 24 * 60 * minuteMs;
+      await openBreaker(bench, accountBreakerOf(accounts[one.breaker]), { probeAt });
+    } else if ("lose" in one) state.lost = new Set([one.lose]);
+    else if ("weights" in one) state.weights = one.weights;
+    else return pass(one.pass);
+    // A pause of the split holds all of its arms.
+    if (typeof one === "object" && "pause" in one)
+      for (const name of armNames)
+        if (one.pause === name || one.pause === "agent_any") state.held.add(name);
+    if (typeof one === "object" && "breaker" in one) state.held.add(one.breaker);
+    if (typeof one === "object" && ("lose" in one || "weights" in one)) bench.changePlan(planNow());
+    return [];
+  }
+  return { bench, people, state, take, pass };
+}
+
+/** Checks the rows and requests of a split at the end. */
+async function violations({ bench, people, state }: ReturnType<typeof createSplit>) {
+  const { rows } = await bench.rows.list({ limit: 1_000 });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const armOf = new Map<string, string>();
+  const found: string[] = [];
+  for (const { id, ancestors, agentId, split = "", state: at, dueAt } of rows) {
+    const root = ancestors[0] ?? id;
+    const { since } = parseSplitMark(split) ?? {};
+    const person = `person ${people.get(root)} since ${since}`;
+    if ((armOf.get(person) ?? agentId) !== agentId) found.push(`${person} has two arms`);
+    armOf.set(person, agentId);
+    if (byId.get(root)?.agentId !== agentId) found.push(`the chain of ${root} changes its arm`);
+    const isFree = armNames.some(
+      (name) => name === agentId && !state.held.has(name) && !state.lost.has(name),
+    );
+    if (at === "WAITING" && isFree && (dueAt ?? 0) < bench.now() - 10 * minuteMs)
+      found.push(`${id} of ${agentId} waits, though nothing holds it`);
+  }
+  const ids = bench.dialed.map(({ call }) => call.id);
+  if (new Set(ids).size !== ids.length) found.push("somebody is dialed twice");
+  for (const { call } of bench.dialed)
+    if (byId.get(call.id)?.agentId !== call.request.agent_id) found.push("another agent dialed");
+  return found;
+}
+
+describe("a split", () => {
+  it("gives each person one arm, and only that arm's troubles hold its calls", async () => {
+    const property = async (begun: Record<Arm, number>, steps: readonly Step[]) => {
+      const split = createSplit(begun);
+      const found: string[] = [];
+      for (const one of steps) found.push(...(await split.take(one)));
+      found.push(...(await split.pass(45)), ...(await violations(split)));
+      expect(found).toEqual([]);
+    };
+    await fc.assert(fc.asyncProperty(weights, fc.array(step, { maxLength: 14 }), property), {
+      numRuns: perTier({ quick: 8, slow: 150 }),
+    });
+  });
+});
