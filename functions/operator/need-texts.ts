@@ -119,6 +119,6 @@ export const textsOf = {
   },
 } as const satisfies Record<string, Texts>;
 
-/** What to do about calls that only a person can free. */
+/** Advice on calls that only a person can free. */
 export const heldFix =
   "Restore it in the dial plan or the settings, or cancel the calls; they expire meanwhile.";

@@ -59,7 +59,7 @@ const listNeeds = declareRoute({
 
 export const needRoutes = [listNeeds];
 
-/** What holds some of the waiting calls. */
+/** The holder of some waiting calls. */
 interface Holding {
   reason: string;
   name: string;

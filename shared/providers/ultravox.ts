@@ -121,13 +121,7 @@ export const ultravox = /* @__PURE__ */ defineProvider(ultravoxRoutes, ({ secret
       const result = await readRecordOf(placed, route);
       // Nobody has wished anything in a call that nobody joined, and a live one is read again.
       if (!placed.mayWish || !result?.answeredAt || result.status === "live") return result;
-      const asked = { requests: 1 };
-      const calls = readToolCalls(placed, { ...apiOf(route), asked }, fetch);
-      // A result that is known waits for no slow messages: they are read again.
-      const told = await withTimeLimit(calls, messagesSecondsMax).catch(() => []);
-      const { requests } = asked;
-      asked.requests = Infinity; // nobody waits for another page
-      return withTold(result, told, requests);
+      return withMessages(result, placed, { ...apiOf(route), fetch });
     },
 
     listResults: createListReader(fetch, apiOf, {
@@ -207,6 +201,14 @@ const messagesSchema = () =>
     next: z.nullish(z.url()),
   });
 
+interface Api {
+  url: string;
+  headers: Record<string, string>;
+  fetch: Send;
+  /** Counts the requests of a reading, which ends beyond its maximum. */
+  asked: { requests: number };
+}
+
 /**
  * Returns the arguments of the tools that the agent has called, as far as they may have a wish, after an empty analysis: without
  * one, as where the messages cannot be read, the result stands and the messages are read again. The last one comes first, as a
@@ -214,12 +216,7 @@ const messagesSchema = () =>
  */
 async function readToolCalls(
   { providerCallId }: PlacedCall,
-  {
-    url,
-    headers,
-    asked,
-  }: { url: string; headers: Record<string, string>; asked: { requests: number } },
-  send: Send,
+  { url, headers, fetch, asked }: Api,
 ): Promise<unknown[]> {
   const path = `/calls/${encodeURIComponent(providerCallId)}/messages`;
   const found: unknown[] = [];
@@ -229,12 +226,26 @@ async function readToolCalls(
     // By default only the messages of a call's last stage come.
     const query = new URLSearchParams({ mode: "in_call", pageSize: String(pageMessages) });
     if (cursor !== "") query.set("cursor", cursor);
-    const answer = await ask(send, `${url}${path}?${query.toString()}`, { headers });
+    const answer = await ask(fetch, `${url}${path}?${query.toString()}`, { headers });
     const { results = [], next } = z.built(messagesSchema).safeParse(answer).data ?? {};
     found.push(...results.flatMap(argumentsOf));
     cursor = next && new URL(next).searchParams.get("cursor");
   }
   return [{}, ...found.toReversed()];
+}
+
+/** Adds the wish that the agent has noted. A result that is known waits for no slow messages: they are read again. */
+async function withMessages(
+  result: ReadResult,
+  placed: PlacedCall,
+  api: Omit<Api, "asked">,
+): Promise<ReadResult> {
+  const asked = { requests: 1 };
+  const calls = readToolCalls(placed, { ...api, asked });
+  const told = await withTimeLimit(calls, messagesSecondsMax).catch(() => []);
+  const { requests } = asked;
+  asked.requests = Infinity; // nobody waits for another page
+  return withTold(result, told, requests);
 }
 
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];

@@ -22,11 +22,11 @@ import { rowIn, writeRows } from "#test/support/rows.ts";
 const startAt = "2026-06-01T10:00:00.000Z";
 const agentNames = ["agent_sales", "agent_support", "agent_care"] as const;
 
-/** What else may hold calls: each is a need of its own, whose calls the list counts. */
+/** Holders of calls beside a pause. Each is a need of its own, whose calls the list counts. */
 const stops = {
   account: (bench) => openBreaker(bench, accountBreakerOf("webhook:http://127.0.0.1:9")),
   backlog: (bench) =>
-    openBreaker(bench, backlogBreakerOf({ client: "crm", agentId: "agent_sales", urgent: false })),
+    openBreaker(bench, backlogBreakerOf({ client: "crm", agentId: "agent_sales" })),
   check: (bench) => openBreaker(bench, checkBreakerOf("crm")),
   restore: (bench) => putDocument(bench, restoreKey, suspendedAt(bench.now())),
   route: async (bench) => {
