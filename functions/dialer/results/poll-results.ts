@@ -123,7 +123,7 @@ async function leaveOutLate(
     await own.apart(open, (some) => giveUp(some, begunAt, deps));
     const { length: count } = open;
     // Wishes in them are lost, which nothing else says.
-    if (count > 0) deps.log("warning", "results.left_out", { account: lane.account, count });
+    if (count > 0) deps.log("warning", "results.late", { account: lane.account, count });
     if (slots.length < callsMax) return;
   }
 }

@@ -150,7 +150,7 @@ describe("many calls that await an analysis", () => {
       return { ...completed, told: { isAnalyzed: true } };
     };
     await pollAfter(bench, 60);
-    const counts = bench.eventsOf("results.left_out").map(({ count }) => Number(count));
+    const counts = bench.eventsOf("results.late").map(({ count }) => Number(count));
     // All of them, and the one of which they are copies.
     expect(read + counts.reduce((sum, one) => sum + one, 0)).toBe(many + 1);
     expect(counts.length).toBeGreaterThan(0);
