@@ -252,6 +252,7 @@ describe("the open page", () => {
     await page
       .getByRole("region", { name: /^Call call_/ })
       .getByText("callee: Mon")
+      .first()
       .waitFor();
     const text = async (name: string | RegExp) =>
       (await page.getByRole("region", { name }).textContent()) ?? "";
