@@ -18,6 +18,7 @@ import { aCall, toCallsMessage } from "../support/calls.ts";
 import { testPlan, tokens } from "../support/environment.ts";
 import { testEnv } from "./env.ts";
 import { createApi } from "./worker-api.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const { LEDGER } = testEnv;
 
@@ -39,7 +40,7 @@ describe("an invocation", () => {
   const documents = createD1Documents(LEDGER, { now: Date.now, freshVersion: randomVersion });
   const read = () => documents.read([{ kind: "sweep", key: "sweep" }]);
 
-  it("sends a thousand statements, each of a batch counted, and no more", async () => {
+  it("sends a thousand statements, each of a batch counted, and no more", inSlowTier, async () => {
     await asInvocation(async () => {
       const name = { kind: "pause", key: "agent a" } as const;
       const value = { of: { agent: "a" }, at: 1, by: "ops" };

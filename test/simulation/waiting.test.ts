@@ -6,6 +6,7 @@ import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { agents, benchOf, dayMs, hostAccount, placed, post, waitingRows } from "./rules-bench.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a sweep", () => {
   it("runs alone", async () => {
@@ -38,21 +39,25 @@ describe("a sweep", () => {
     expect((await sweepOf())?.fullRoundAt).toBe(first);
   });
 
-  it("keeps the document of a used backlog, and removes that of an unused one", async () => {
-    const bench = benchOf();
-    await waitingRows(bench, 1);
-    const key = backlogOf({ client: "crm", agentId: "agent_sales" });
-    const stands = async () =>
-      (await bench.documents.read([{ kind: "backlog", key }])).get("backlog", key) !== undefined;
-    await bench.run(120);
-    expect(bench.dialed).toHaveLength(1);
-    expect(await stands()).toBe(true);
-    bench.advance(3 * 3_600_000);
-    await bench.sweep();
-    bench.advance(3_600_000);
-    await bench.sweep();
-    expect(await stands()).toBe(false);
-  });
+  it(
+    "keeps the document of a used backlog, and removes that of an unused one",
+    inSlowTier,
+    async () => {
+      const bench = benchOf();
+      await waitingRows(bench, 1);
+      const key = backlogOf({ client: "crm", agentId: "agent_sales" });
+      const stands = async () =>
+        (await bench.documents.read([{ kind: "backlog", key }])).get("backlog", key) !== undefined;
+      await bench.run(120);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await stands()).toBe(true);
+      bench.advance(3 * 3_600_000);
+      await bench.sweep();
+      bench.advance(3_600_000);
+      await bench.sweep();
+      expect(await stands()).toBe(false);
+    },
+  );
 
   it("turns a lapsed claim UNKNOWN, and then NEEDS_REVIEW", async () => {
     const bench = benchOf();
@@ -74,21 +79,26 @@ describe("a sweep", () => {
 });
 
 describe("dispatchers", () => {
-  it("let the clients of an account take turns, each where the last one stood", async () => {
-    // The account has one or two permits in the life of a dispatcher.
-    const plan = { providers: { webhook: { callsPerSecond: 0.02 } } };
-    const bench = benchOf({ plan });
-    await waitingRows(bench, 40, { client: "a" });
-    await waitingRows(bench, 40, { client: "b" });
-    await bench.simulate(1800);
-    const of = (client: string) => bench.dialed.filter(({ call }) => call.client === client).length;
-    expect(bench.dialed.length).toBeGreaterThan(30);
-    expect(Math.abs(of("a") - of("b"))).toBeLessThan(3);
-  });
+  it(
+    "let the clients of an account take turns, each where the last one stood",
+    inSlowTier,
+    async () => {
+      // The account has one or two permits in the life of a dispatcher.
+      const plan = { providers: { webhook: { callsPerSecond: 0.02 } } };
+      const bench = benchOf({ plan });
+      await waitingRows(bench, 40, { client: "a" });
+      await waitingRows(bench, 40, { client: "b" });
+      await bench.simulate(1800);
+      const of = (client: string) =>
+        bench.dialed.filter(({ call }) => call.client === client).length;
+      expect(bench.dialed.length).toBeGreaterThan(30);
+      expect(Math.abs(of("a") - of("b"))).toBeLessThan(3);
+    },
+  );
 });
 
 describe("a row that waits", () => {
-  it("goes before a fresh call, where its account has a pace", async () => {
+  it("goes before a fresh call, where its account has a pace", inSlowTier, async () => {
     const bench = benchOf({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });
     await waitingRows(bench, 200);
     await bench.simulate(20);

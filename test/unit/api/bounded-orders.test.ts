@@ -15,6 +15,7 @@ import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { createMemoryJournal } from "#test/support/memory-journal.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const start = Date.parse("2026-06-01T10:00Z");
 
@@ -99,7 +100,7 @@ it("an order for calls that may be on the queue is kept, and its repeats add no 
   expect((await left())[0]).toBe(1);
 });
 
-it("repeated orders are one after a restore, as they were before", async () => {
+it("repeated orders are one after a restore, as they were before", inSlowTier, async () => {
   const { clock, cancel, compact, documents, restore } = createBench();
   const id = acceptedId(withCalls(aRequestId(start - 1_000), 20));
   for (let n = 0; n < 3 * ownEntriesMax; n++) {
@@ -121,32 +122,42 @@ describe("orders above a client's number of entries", () => {
   const more = 40;
   const ids = Array.from({ length: ownEntriesMax + more }, (_, n) => aRequestId(start - n));
 
-  it("are taken, leave one entry a minute, and are all given again after a restore", async () => {
-    const bench = createBench();
-    for (const id of ids) expect(await bench.cancel(id)).toBe(200);
-    const numbers = Array.from({ length: 40 }, (_, n) => `+1202555${1_000 + n}`);
-    for (const number of numbers) expect(await bench.optOut(number)).toBe(200);
-    bench.clock.now += 2 * 60_000;
-    await bench.compact();
-    expect(await bench.left()).toEqual([ownEntriesMax + 1, expect.any(Number)]);
-    const documents = await bench.restore();
-    const keys = ids.map((request) => cancellationKeyOf({ request }));
-    const found = await documents.read(keys);
-    expect(keys.filter(({ kind, key }) => found.get(kind, key) === undefined)).toEqual([]);
-    const listed = numbers.map((number) => ({ kind: "do-not-call", key: hashOf(number) }) as const);
-    const read = await documents.read(listed);
-    expect(listed.filter(({ kind, key }) => read.get(kind, key) === undefined)).toEqual([]);
-  });
+  it(
+    "are taken, leave one entry a minute, and are all given again after a restore",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      for (const id of ids) expect(await bench.cancel(id)).toBe(200);
+      const numbers = Array.from({ length: 40 }, (_, n) => `+1202555${1_000 + n}`);
+      for (const number of numbers) expect(await bench.optOut(number)).toBe(200);
+      bench.clock.now += 2 * 60_000;
+      await bench.compact();
+      expect(await bench.left()).toEqual([ownEntriesMax + 1, expect.any(Number)]);
+      const documents = await bench.restore();
+      const keys = ids.map((request) => cancellationKeyOf({ request }));
+      const found = await documents.read(keys);
+      expect(keys.filter(({ kind, key }) => found.get(kind, key) === undefined)).toEqual([]);
+      const listed = numbers.map(
+        (number) => ({ kind: "do-not-call", key: hashOf(number) }) as const,
+      );
+      const read = await documents.read(listed);
+      expect(listed.filter(({ kind, key }) => read.get(kind, key) === undefined)).toEqual([]);
+    },
+  );
 
-  it("are in the store once they are answered, whoever dies before another write", async () => {
-    const bench = createBench();
-    for (const [n, id] of ids.entries()) {
-      expect(await bench.cancel(id)).toBe(200);
-      if (n % 30 !== 9) continue;
-      const { kind, key } = cancellationKeyOf({ request: id });
-      expect((await (await bench.restore()).read([{ kind, key }])).get(kind, key)).toBeDefined();
-    }
-  });
+  it(
+    "are in the store once they are answered, whoever dies before another write",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      for (const [n, id] of ids.entries()) {
+        expect(await bench.cancel(id)).toBe(200);
+        if (n % 30 !== 9) continue;
+        const { kind, key } = cancellationKeyOf({ request: id });
+        expect((await (await bench.restore()).read([{ kind, key }])).get(kind, key)).toBeDefined();
+      }
+    },
+  );
 
   it("are all kept where many come at once and their objects arrive in any order", async () => {
     const bench = createBench();
@@ -184,16 +195,20 @@ describe("orders above a client's number of entries", () => {
     );
   });
 
-  it("of one client leave those of another as they are, and end with the minute", async () => {
-    const bench = createBench();
-    for (const id of ids) await bench.cancel(id);
-    const before = (await bench.names()).filter((name) => name.includes("+")).length;
-    expect(before).toBe(more);
-    await bench.send(`/v1/requests/${aRequestId(start)}/cancel`, tokens.shopDesk, {});
-    bench.clock.now += 60_000;
-    await bench.cancel(aRequestId(start));
-    expect((await bench.names()).filter((name) => name.includes("+"))).toHaveLength(before);
-  });
+  it(
+    "of one client leave those of another as they are, and end with the minute",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      for (const id of ids) await bench.cancel(id);
+      const before = (await bench.names()).filter((name) => name.includes("+")).length;
+      expect(before).toBe(more);
+      await bench.send(`/v1/requests/${aRequestId(start)}/cancel`, tokens.shopDesk, {});
+      bench.clock.now += 60_000;
+      await bench.cancel(aRequestId(start));
+      expect((await bench.names()).filter((name) => name.includes("+"))).toHaveLength(before);
+    },
+  );
 
   it("are part of the journal's parts after a day, once each", async () => {
     const bench = createBench();

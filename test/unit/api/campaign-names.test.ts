@@ -6,6 +6,7 @@ import { messageSchema } from "#shared/ports/call-messages.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
 /** Any character but a lone surrogate. The library's own list of them takes a second of CPU to build. */
@@ -21,7 +22,7 @@ const aName = fc
   )
   .filter((name) => campaignPattern.test(name));
 
-it("takes each name of a campaign as our clients write it", async () => {
+it("takes each name of a campaign as our clients write it", inSlowTier, async () => {
   const { app, queue } = createTestApi();
   const property = fc.asyncProperty(aName, async (name) => {
     expect(library.toCampaignHeader(name)).toBe(toCampaignHeader(name)); // the package stands alone

@@ -9,7 +9,7 @@ import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
 import { apiEnvironment, testPlan, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const noon = Date.parse("2026-06-01T12:00:00Z");
 const agent_id = "agent_sales";
@@ -216,7 +216,7 @@ describe("callsPerDay of a client", () => {
     expect(await counted()).toBe(3);
   });
 
-  it("remembers few keys, and counts a repeat of each once all the same", async () => {
+  it("remembers few keys, and counts a repeat of each once all the same", inSlowTier, async () => {
     const { clock, documents, post, counted, events } = createGuarded({
       crm: { callsPerDay: 130 },
     });

@@ -10,6 +10,7 @@ import { numberOf, pause, resume } from "#test/support/dialer-calls.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** A plan whose calls expire before their Idempotency-Key does. */
 const shortPlan = JSON.stringify({ ...JSON.parse(apiEnvironment.DIAL_PLAN), expireAfterHours: 12 });
@@ -59,25 +60,29 @@ function createBench() {
 }
 
 describe("a client's request, from its acceptance on", () => {
-  it.each([3, 60])("of %i calls is unknown, then waits, then is finished", async (count) => {
-    const { bench, ask, post, dial } = createBench();
-    await pause(bench, { agent: "agent_sales" });
-    const id = await post(count);
-    const early = await ask(`/v1/requests/${id}`);
-    expect([early.status, early.headers.get("retry-after")]).toEqual([404, "5"]);
-    await dial();
-    const waiting = await ask(`/v1/requests/${id}?limit=1`);
-    expect(waiting.body).toMatchObject({
-      total: count,
-      counts: { by_state: { WAITING: count } },
-      finished: false,
-      calls: [{ index: 0, reason: "paused" }],
-    });
-    await resume(bench, { agent: "agent_sales" });
-    await bench.run(130);
-    const after = (await ask(`/v1/requests/${id}?limit=1`)).body;
-    expect(after).toMatchObject({ counts: { by_state: { PLACED: count } }, finished: true });
-  });
+  it.each([3, 60])(
+    "of %i calls is unknown, then waits, then is finished",
+    inSlowTier,
+    async (count) => {
+      const { bench, ask, post, dial } = createBench();
+      await pause(bench, { agent: "agent_sales" });
+      const id = await post(count);
+      const early = await ask(`/v1/requests/${id}`);
+      expect([early.status, early.headers.get("retry-after")]).toEqual([404, "5"]);
+      await dial();
+      const waiting = await ask(`/v1/requests/${id}?limit=1`);
+      expect(waiting.body).toMatchObject({
+        total: count,
+        counts: { by_state: { WAITING: count } },
+        finished: false,
+        calls: [{ index: 0, reason: "paused" }],
+      });
+      await resume(bench, { agent: "agent_sales" });
+      await bench.run(130);
+      const after = (await ask(`/v1/requests/${id}?limit=1`)).body;
+      expect(after).toMatchObject({ counts: { by_state: { PLACED: count } }, finished: true });
+    },
+  );
 
   it.each([3, 60])(
     "of %i calls is not dialed once it is cancelled, before any row too",
@@ -126,6 +131,7 @@ describe("a client's request, from its acceptance on", () => {
 
   it.each([3, 60])(
     "of %i calls is dialed but for those that are cancelled by index",
+    inSlowTier,
     async (count) => {
       const { bench, ask, post, dial } = createBench();
       const id = await post(count);

@@ -13,7 +13,7 @@ import { createMemoryDocuments } from "#test/support/memory-documents.ts";
 import { createMemoryJournal } from "#test/support/memory-journal.ts";
 import { createMemoryLedger } from "#test/support/memory-ledger.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const environment = { ...apiEnvironment, CLIENT_RIGHTS: "opt_out" };
 const number = "+13035550007";
@@ -129,24 +129,28 @@ const step = fc.record({
   afterMs: fc.constantFrom(0, 10, 2_000, 9_000, 11_000, 60_000),
 });
 
-it("what is listed and removed holds after a restore as before, whatever the clocks and pages", () =>
-  fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { maxLength: 12 }),
-      fc.infiniteStream(fc.nat(2)),
-      async (steps, pages) => {
-        const { take, isListed } = createListingBench(pages);
-        const state = { isListed: false, isLost: false };
-        for (const one of [...steps, { what: "replay", offMs: 0, afterMs: 0 }]) {
-          await take(one);
-          if (one.what === "list" || one.what === "remove") state.isListed = one.what === "list";
-          else state.isLost = one.what === "lose";
-          if (!state.isLost) expect(await isListed()).toBe(state.isListed);
-        }
-      },
+it(
+  "what is listed and removed holds after a restore as before, whatever the clocks and pages",
+  inSlowTier,
+  () =>
+    fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 12 }),
+        fc.infiniteStream(fc.nat(2)),
+        async (steps, pages) => {
+          const { take, isListed } = createListingBench(pages);
+          const state = { isListed: false, isLost: false };
+          for (const one of [...steps, { what: "replay", offMs: 0, afterMs: 0 }]) {
+            await take(one);
+            if (one.what === "list" || one.what === "remove") state.isListed = one.what === "list";
+            else state.isLost = one.what === "lose";
+            if (!state.isLost) expect(await isListed()).toBe(state.isListed);
+          }
+        },
+      ),
+      { numRuns: perTier({ quick: 60, slow: 1_000 }) },
     ),
-    { numRuns: perTier({ quick: 60, slow: 1_000 }) },
-  ));
+);
 
 function createListingBench(pages: IterableIterator<number>) {
   const journal = createMemoryJournal();

@@ -80,24 +80,29 @@ describe("the structure of a large body", () => {
 
   it.each(["[", "{},", "0,", '"a",', '{"abcd":1},', '[      ""],', '":",0,"::",'])(
     "is judged of a large one of %s, whatever is looked at",
+    inSlowTier,
     (text) => {
       const body = filledWith(text);
       for (let n = 0; n < 10; n++) expect(findExcess(body, structure)).toMatch(/^must /);
     },
   );
 
-  it("is judged where what is too much stands together, or at places that look alike", () => {
-    const cluster = "{},".repeat(sizeMax / 14);
-    const blank = " ".repeat(sizeMax - cluster.length);
-    for (const text of [blank + cluster, cluster + blank]) {
-      expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
-    }
-    const everyWindow = `${" ".repeat(512)}${"{},".repeat(84)}  ${" ".repeat(258)}`;
-    const body = filledWith(everyWindow);
-    for (let n = 0; n < 10; n++) expect(isDense(body, Math.random)).toBe(true);
-  });
+  it(
+    "is judged where what is too much stands together, or at places that look alike",
+    inSlowTier,
+    () => {
+      const cluster = "{},".repeat(sizeMax / 14);
+      const blank = " ".repeat(sizeMax - cluster.length);
+      for (const text of [blank + cluster, cluster + blank]) {
+        expect(findExcess(bytesOf(`[${text}`), structure)).toMatch(/^must /);
+      }
+      const everyWindow = `${" ".repeat(512)}${"{},".repeat(84)}  ${" ".repeat(258)}`;
+      const body = filledWith(everyWindow);
+      for (let n = 0; n < 10; n++) expect(isDense(body, Math.random)).toBe(true);
+    },
+  );
 
-  it("is judged wherever brackets stand between strings, whatever these hold", () => {
+  it("is judged wherever brackets stand between strings, whatever these hold", inSlowTier, () => {
     const bracket = fc.constantFrom("[", "{}", "[],", "0,", "  ");
     const inside = fc.string({
       unit: fc.constantFrom(...'\\\\"\\/b,[{: x'.split("")),
@@ -136,7 +141,7 @@ describe("the structure of a large body", () => {
     expect(isDense(filledWith(backslashes), Math.random)).toBe(true);
   });
 
-  it("is left to the schema where brackets and commas stand in strings", () => {
+  it("is left to the schema where brackets and commas stand in strings", inSlowTier, () => {
     const notes = [
       "a,b,c,d,".repeat(50),
       JSON.stringify(Array.from({ length: 60 }, (_, n) => `v${n}`)),
@@ -154,15 +159,19 @@ describe("the structure of a large body", () => {
     }
   });
 
-  it("is judged where half of it is values without keys, whatever the others are", () => {
-    const bare = "0,".repeat(sizeMax / 8);
-    const named = '"a":0,'.repeat(sizeMax / 24);
-    const spaced = `[${"0,".repeat(12)}0],{${'"abcd":0,'.repeat(12)}"a":0},`;
-    for (const text of [`[${bare}{${named}`, `{${named}"a":[${bare}`]) {
-      for (let n = 0; n < 10; n++) expect(isDense(bytesOf(text), Math.random)).toBe(true);
-    }
-    for (let n = 0; n < 10; n++) expect(isDense(filledWith(spaced), Math.random)).toBe(true);
-  });
+  it(
+    "is judged where half of it is values without keys, whatever the others are",
+    inSlowTier,
+    () => {
+      const bare = "0,".repeat(sizeMax / 8);
+      const named = '"a":0,'.repeat(sizeMax / 24);
+      const spaced = `[${"0,".repeat(12)}0],{${'"abcd":0,'.repeat(12)}"a":0},`;
+      for (const text of [`[${bare}{${named}`, `{${named}"a":[${bare}`]) {
+        for (let n = 0; n < 10; n++) expect(isDense(bytesOf(text), Math.random)).toBe(true);
+      }
+      for (let n = 0; n < 10; n++) expect(isDense(filledWith(spaced), Math.random)).toBe(true);
+    },
+  );
 
   it.each([
     `{${numbered(199, '":[]')}},`,
@@ -202,7 +211,7 @@ describe("the structure of a large body", () => {
     }
   });
 
-  it("is left to the parser, or refused where it begins, at any density", () => {
+  it("is left to the parser, or refused where it begins, at any density", inSlowTier, () => {
     // Whoever is judged whole and then parsed costs nearly twice the parse.
     for (const bytes of [14, 16, 18, 19, 20, 21, 22, 24, 26]) {
       const entries = Array.from({ length: 20 }, (_, n) => `${n}`.padStart(bytes - 6, "x"));
@@ -217,7 +226,7 @@ describe("the structure of a large body", () => {
     }
   });
 
-  it("is that of any right batch", () => {
+  it("is that of any right batch", inSlowTier, () => {
     const shortest = fc.constantFrom("", ',"context":{}', ',"context":{"":""}');
     const call = fc.oneof(
       rightCall.map((members) => objectOf(members)),
@@ -234,21 +243,25 @@ describe("the structure of a large body", () => {
     );
   });
 
-  it("lets a right batch pass whatever its texts hold, and however often it names its contexts", () => {
-    const number = '"phone_number":"+1201555","agent_id":"a"';
-    const calls = [
-      ...["[", "[],", "{},", "1,2,", '\\"[', "[[1,2],[3,4.5]],"].map(
-        (text) => `{${number},"context":{"m":"${text.repeat(60)}"}},`,
-      ),
-      `{${number},${Array(3).fill('"context":{}').join(",")}},`,
-    ];
-    for (const call of calls) {
-      const body = bytesOf(`[${call.repeat(Math.min(9_999, sizeMax / call.length))}`);
-      for (let n = 0; n < 3; n++) expect(findExcess(body, ofBatch)).toBeUndefined();
-    }
-  });
+  it(
+    "lets a right batch pass whatever its texts hold, and however often it names its contexts",
+    inSlowTier,
+    () => {
+      const number = '"phone_number":"+1201555","agent_id":"a"';
+      const calls = [
+        ...["[", "[],", "{},", "1,2,", '\\"[', "[[1,2],[3,4.5]],"].map(
+          (text) => `{${number},"context":{"m":"${text.repeat(60)}"}},`,
+        ),
+        `{${number},${Array(3).fill('"context":{}').join(",")}},`,
+      ];
+      for (const call of calls) {
+        const body = bytesOf(`[${call.repeat(Math.min(9_999, sizeMax / call.length))}`);
+        for (let n = 0; n < 3; n++) expect(findExcess(body, ofBatch)).toBeUndefined();
+      }
+    },
+  );
 
-  it("is left to the schema in a right batch of the shortest calls or entries", () => {
+  it("is left to the schema in a right batch of the shortest calls or entries", inSlowTier, () => {
     const number = '"phone_number":"+1201555","agent_id":"a"';
     const entries = Array.from({ length: 100 }, (_, n) => `"${n}":""`).join(",");
     for (const call of [
@@ -260,12 +273,19 @@ describe("the structure of a large body", () => {
     }
   });
 
-  it("is left to the schema in usual bodies, whose values take little more than their bytes", () => {
-    const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
-    const named = { ...call, context: { first_name: "Ada", city: "New York", account: "acc_77" } };
-    const written = { ...call, context: { note: "Ask for Ada, and say hello. ".repeat(20) } };
-    for (const one of [{ ...call, timezone: "America/New_York" }, named, written]) {
-      expect(isDense(filledWith(`${JSON.stringify(one)},`), Math.random)).toBe(false);
-    }
-  });
+  it(
+    "is left to the schema in usual bodies, whose values take little more than their bytes",
+    inSlowTier,
+    () => {
+      const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+      const named = {
+        ...call,
+        context: { first_name: "Ada", city: "New York", account: "acc_77" },
+      };
+      const written = { ...call, context: { note: "Ask for Ada, and say hello. ".repeat(20) } };
+      for (const one of [{ ...call, timezone: "America/New_York" }, named, written]) {
+        expect(isDense(filledWith(`${JSON.stringify(one)},`), Math.random)).toBe(false);
+      }
+    },
+  );
 });

@@ -4,6 +4,7 @@ import type { Documents } from "#shared/ports/documents.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Creates the API over documents whose removals may be held back, as by a store that answers too late. */
 function createBench() {
@@ -73,7 +74,7 @@ const orders: readonly Order[] = [
 ];
 
 describe.each(orders)("$name", ({ put, remove, stands }) => {
-  it("stands once it is put back, though an earlier removal lands later", async () => {
+  it("stands once it is put back, though an earlier removal lands later", inSlowTier, async () => {
     const bench = createBench();
     expect((await bench.ask(...put)).status).toBe(200);
     bench.holdBack();

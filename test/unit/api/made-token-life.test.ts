@@ -11,7 +11,7 @@ import { createMemoryDocuments } from "#test/support/memory-documents.ts";
 import { createMemoryEpochStore } from "#test/support/memory-epoch-store.ts";
 import { createMemoryJournal } from "#test/support/memory-journal.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const minuteMs = 60_000;
 const clients = ["shop", "desk"] as const;
@@ -179,14 +179,18 @@ async function restoreAfterEnd(n: number, life: Life): Promise<void> {
   await life.use(n, { process: 0, fails: false });
 }
 
-it("lets nobody in a minute after a token's end, and never refuses a valid one as unknown", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
-      const life = createLife();
-      await life.put(0);
-      await life.make(0);
-      for (const one of steps) await one(life);
-    }),
-    { numRuns: perTier({ quick: 5, slow: 50 }) },
-  );
-});
+it(
+  "lets nobody in a minute after a token's end, and never refuses a valid one as unknown",
+  inSlowTier,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
+        const life = createLife();
+        await life.put(0);
+        await life.make(0);
+        for (const one of steps) await one(life);
+      }),
+      { numRuns: perTier({ quick: 5, slow: 50 }) },
+    );
+  },
+);

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const headers = {
   authorization: `Bearer ${tokens.crmEvents}`,
@@ -126,6 +127,7 @@ it("tells operators which receivers need the former EVENTS_KEY: until a day afte
 
 it.each([undefined, "", "e7e7", `${current} ${former}`])(
   "answers 503 with EVENTS_KEY %j",
+  inSlowTier,
   async (EVENTS_KEY) => {
     const { ask } = apiWith({ EVENTS_KEY });
     expect((await ask("GET", "/v1/receivers")).status).toBe(503);

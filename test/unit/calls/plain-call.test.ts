@@ -6,7 +6,7 @@ import {
   isPlainCall,
   storedCallRequestSchema,
 } from "#shared/calls/call-request.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 /** Parses values of JSON, including own keys `__proto__`. */
 const read = (json: string): unknown => JSON.parse(json);
@@ -51,7 +51,7 @@ function manyEntries(entries: number, text: string): Record<string, string> {
 }
 
 describe("a call that is plain at a glance", () => {
-  it("is one that its schema passes as it stands", () => {
+  it("is one that its schema passes as it stands", inSlowTier, () => {
     let plain = 0;
     fc.assert(
       fc.property(fc.oneof({ weight: 9, arbitrary: likelyCall }, anyJson), (value) => {

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { partLimits, splitCalls } from "#infra/client/split-calls.ts";
 import type { Call } from "#infra/client/types.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const aCall = fc.record({
   phone_number: fc.constant("+12025550123"),
@@ -38,7 +39,7 @@ describe("a list of calls", () => {
   });
 
   // The same list under the same key must have the same parts under every version of the library.
-  it("is split by what the service takes", () => {
+  it("is split by what the service takes", inSlowTier, () => {
     expect(partLimits).toEqual({ calls: 10_000, bytes: 4_194_304 });
     const calls = Array.from({ length: 20_001 }, () => ({
       phone_number: "+12025550123",

@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { processTools } from "#infra/cli/deploy/tools.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -7,18 +8,22 @@ const script = `
 console.log("first");
 process.stdin.once("data", (text) => { console.error(String(text)); process.exit(3); });`;
 
-it("runs a command, and prints its output as it comes only where it is to be shown", async () => {
-  for (const isShown of [true, false]) {
-    const shown: string[] = [];
-    const note = (line: unknown) => void shown.push(String(line));
-    vi.spyOn(console, "log").mockImplementation(note);
-    vi.spyOn(console, "error").mockImplementation(note);
-    const ran = await processTools.run("node", ["-e", script], { input: "typed", isShown });
-    vi.restoreAllMocks();
-    expect(ran).toEqual({ code: 3, stdout: "first\n", stderr: "typed\n" });
-    expect(shown).toEqual(isShown ? ["first", "typed"] : []);
-  }
-});
+it(
+  "runs a command, and prints its output as it comes only where it is to be shown",
+  inSlowTier,
+  async () => {
+    for (const isShown of [true, false]) {
+      const shown: string[] = [];
+      const note = (line: unknown) => void shown.push(String(line));
+      vi.spyOn(console, "log").mockImplementation(note);
+      vi.spyOn(console, "error").mockImplementation(note);
+      const ran = await processTools.run("node", ["-e", script], { input: "typed", isShown });
+      vi.restoreAllMocks();
+      expect(ran).toEqual({ code: 3, stdout: "first\n", stderr: "typed\n" });
+      expect(shown).toEqual(isShown ? ["first", "typed"] : []);
+    }
+  },
+);
 
 it("asks nobody where nobody is there", async () => {
   expect(process.stdin.isTTY).toBeFalsy();

@@ -11,6 +11,7 @@ import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
 import { describe, expect, it } from "vitest";
 import { mayBeCalled, findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const plan = {
   agents: { "*": { provider: "webhook", url: "https://example.com/dial" } },
@@ -220,7 +221,7 @@ describe("the dial plan", () => {
     [{ destinations: { allow: ["*"], deny: ["1900"] } }, /destinations\.deny\.0: must be a prefix/],
     [{ expireAfterHour: 1 }, /plan: must not have "expireAfterHour"/],
     [{ retentionDays: 30 }, /retentionDays: must be at least expireAfterHours and 28 days/],
-  ])("with %j is refused: %s", (more, message) => {
+  ])("with %j is refused: %s", inSlowTier, (more, message) => {
     expect(() => parsed(more)).toThrow(message);
   });
 

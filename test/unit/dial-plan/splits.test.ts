@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { agentsBehind, agentsOf, chooseArm } from "#shared/dial-plan/splits.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { readDialPlan } from "#test/support/plans.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const key = "0123456789abcdef0123";
 const numberOf = (index: number) => `+1202555${String(index).padStart(4, "0")}`;
@@ -28,19 +29,23 @@ describe("the arm of a callee", () => {
     );
   });
 
-  it("is drawn by the weights", () => {
+  it("is drawn by the weights", inSlowTier, () => {
     const chosen = numbers.filter((index) => armOf(index, { a: 80, b: 20 }) === "b").length;
     // A fifth of 4,000 is expected, with a standard deviation of 25.
     expect(Math.abs(chosen - 800)).toBeLessThan(150);
   });
 
-  it("changes with the weights for those alone whom the arm that grows takes over", () => {
-    const before = { a: 80, b: 20 };
-    const after = { a: 60, b: 40 };
-    const moved = numbers.filter((index) => armOf(index, before) !== armOf(index, after));
-    expect(moved.every((index) => armOf(index, after) === "b")).toBe(true);
-    expect(Math.abs(moved.length - 800)).toBeLessThan(150);
-  });
+  it(
+    "changes with the weights for those alone whom the arm that grows takes over",
+    inSlowTier,
+    () => {
+      const before = { a: 80, b: 20 };
+      const after = { a: 60, b: 40 };
+      const moved = numbers.filter((index) => armOf(index, before) !== armOf(index, after));
+      expect(moved.every((index) => armOf(index, after) === "b")).toBe(true);
+      expect(Math.abs(moved.length - 800)).toBeLessThan(150);
+    },
+  );
 
   it("moves nobody between the arms that stay, when another one comes or goes", () => {
     for (const index of numbers.slice(0, 1_000)) {

@@ -88,7 +88,7 @@ describe("a call", () => {
     expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
   });
 
-  it("is not dialed after its time, though its place came late", async () => {
+  it("is not dialed after its time, though its place came late", inSlowTier, async () => {
     const bench = createDialerBench({ concurrency: 1, plan: { expireAfterHours: 0.05 } });
     bench.answer = async () => {
       await bench.sleep(29_000);
@@ -136,24 +136,28 @@ describe("a call whose agent has no route", () => {
   const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
   const agent_new = { provider: "webhook", url: "http://127.0.0.1:9/new" };
 
-  it("waits with an alarm, and is dialed once the plan has a route for it", async () => {
-    const bench = createDialerBench({ plan: { agents } });
-    const call = callTo("agent_new", { acceptedAt: bench.now() });
-    await sendEach(bench, call);
-    expect(await bench.deliver()).toEqual(["ack"]);
-    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "route_gone" });
-    await bench.sweep();
-    expect(bench.eventsOf("route.gone")).toMatchObject([
-      { level: "alarm", agent_id: "agent_new", client: "crm" },
-    ]);
-    await bench.run(600);
-    expect(bench.dialed).toEqual([]);
-    bench.changePlan({ agents: { ...agents, agent_new } });
-    await bench.run(90);
-    expect(bench.dialed.map((one) => [one.call.id, "url" in one.route && one.route.url])).toEqual([
-      [call.id, agent_new.url],
-    ]);
-  });
+  it(
+    "waits with an alarm, and is dialed once the plan has a route for it",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { agents } });
+      const call = callTo("agent_new", { acceptedAt: bench.now() });
+      await sendEach(bench, call);
+      expect(await bench.deliver()).toEqual(["ack"]);
+      expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "route_gone" });
+      await bench.sweep();
+      expect(bench.eventsOf("route.gone")).toMatchObject([
+        { level: "alarm", agent_id: "agent_new", client: "crm" },
+      ]);
+      await bench.run(600);
+      expect(bench.dialed).toEqual([]);
+      bench.changePlan({ agents: { ...agents, agent_new } });
+      await bench.run(90);
+      expect(bench.dialed.map((one) => [one.call.id, "url" in one.route && one.route.url])).toEqual(
+        [[call.id, agent_new.url]],
+      );
+    },
+  );
 
   it("raises an alarm within a minute of the deployment that loses its route, once until the hour", async () => {
     const bench = createDialerBench({ plan: { agents: { ...agents, agent_new } } });
@@ -176,7 +180,7 @@ describe("a call whose agent has no route", () => {
     expect(alarms()).toHaveLength(2);
   });
 
-  it("raises no alarm if it is a test call", async () => {
+  it("raises no alarm if it is a test call", inSlowTier, async () => {
     const bench = createDialerBench({ plan: { agents } });
     const fresh = aCall({
       ...callTo("agent_new", { acceptedAt: bench.now() }),
@@ -210,19 +214,23 @@ describe("a call whose agent has no route", () => {
     expect(bench.eventsOf("route.gone")).toEqual([]);
   });
 
-  it("is looked at every hour, with an alarm, and ends EXPIRED when its time is over", async () => {
-    const bench = createDialerBench({ plan: { agents, expireAfterHours: 5 } });
-    const call = callTo("agent_new", { acceptedAt: bench.now() });
-    await sendEach(bench, call);
-    await bench.simulate(4.9 * 3600);
-    expect(await stateOf(bench, call)).toBe("WAITING");
-    const alarms = bench.eventsOf("route.gone").length;
-    expect(alarms).toBeGreaterThanOrEqual(4);
-    expect(alarms).toBeLessThanOrEqual(7); // the first minute's two, and one an hour
-    await bench.simulate(1.2 * 3600);
-    expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
-    expect(bench.dialed).toEqual([]);
-  });
+  it(
+    "is looked at every hour, with an alarm, and ends EXPIRED when its time is over",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { agents, expireAfterHours: 5 } });
+      const call = callTo("agent_new", { acceptedAt: bench.now() });
+      await sendEach(bench, call);
+      await bench.simulate(4.9 * 3600);
+      expect(await stateOf(bench, call)).toBe("WAITING");
+      const alarms = bench.eventsOf("route.gone").length;
+      expect(alarms).toBeGreaterThanOrEqual(4);
+      expect(alarms).toBeLessThanOrEqual(7); // the first minute's two, and one an hour
+      await bench.simulate(1.2 * 3600);
+      expect(await bench.row(call.id)).toMatchObject({ state: "EXPIRED", request: call.request });
+      expect(bench.dialed).toEqual([]);
+    },
+  );
 });
 
 describe("an outcome", () => {
@@ -276,7 +284,7 @@ describe("an outcome", () => {
     expect(await bench.row(call.id)).toMatchObject({ state: "PLACED", attempt: 2 });
   });
 
-  it("of 429 whose Retry-After is hours is dialed again after 15 minutes", async () => {
+  it("of 429 whose Retry-After is hours is dialed again after 15 minutes", inSlowTier, async () => {
     const bench = createDialerBench();
     bench.answer = async () =>
       bench.dialed.length === 1
@@ -307,7 +315,7 @@ describe("an outcome", () => {
     },
   );
 
-  it("of 429 without a time to come back is tried ever more rarely", async () => {
+  it("of 429 without a time to come back is tried ever more rarely", inSlowTier, async () => {
     const bench = createDialerBench();
     bench.answer = async () => ({ kind: "not_placed", code: "http_429" });
     await sendEach(bench, aCall());

@@ -51,21 +51,25 @@ describe("callsPerDay of an account", () => {
     },
   );
 
-  it("leaves the rows of a full account untouched, and says why they wait", async () => {
-    const bench = create(2);
-    await sendEach(bench, ...callsNow(bench, 30));
-    await bench.simulate(1200);
-    const waiting = await rowsIn(bench, "WAITING");
-    expect(waiting).toHaveLength(28);
-    const versions = waiting.map(({ version }) => version);
-    await bench.simulate(1200);
-    expect((await rowsIn(bench, "WAITING")).map(({ version }) => version)).toEqual(versions);
-    const { accounts } = (await documentOf(bench, "dispatcher", "dispatcher"))?.value ?? {};
-    expect(accounts?.[account]?.why).toBe("calls_per_day");
-    await sendEach(bench, ...callsNow(bench, 1));
-    await bench.simulate(60);
-    expect(bench.dialed).toHaveLength(2);
-  });
+  it(
+    "leaves the rows of a full account untouched, and says why they wait",
+    inSlowTier,
+    async () => {
+      const bench = create(2);
+      await sendEach(bench, ...callsNow(bench, 30));
+      await bench.simulate(1200);
+      const waiting = await rowsIn(bench, "WAITING");
+      expect(waiting).toHaveLength(28);
+      const versions = waiting.map(({ version }) => version);
+      await bench.simulate(1200);
+      expect((await rowsIn(bench, "WAITING")).map(({ version }) => version)).toEqual(versions);
+      const { accounts } = (await documentOf(bench, "dispatcher", "dispatcher"))?.value ?? {};
+      expect(accounts?.[account]?.why).toBe("calls_per_day");
+      await sendEach(bench, ...callsNow(bench, 1));
+      await bench.simulate(60);
+      expect(bench.dialed).toHaveLength(2);
+    },
+  );
 
   it("of a call that meets the limit under its claim, writes the reason", async () => {
     const bench = create(1);
@@ -86,7 +90,7 @@ describe("callsPerDay of an account", () => {
     expect(bench.dialed).toHaveLength(4);
   });
 
-  it("does not count calls that surely were not placed", async () => {
+  it("does not count calls that surely were not placed", inSlowTier, async () => {
     const bench = create(3);
     const outcomes: DialOutcome[] = [
       { kind: "not_placed", code: "busy", isFull: true },
@@ -113,42 +117,46 @@ describe("callsPerDay of an account", () => {
     expect(await counted(bench)).toBe(2);
   });
 
-  it("counts just the calls that may have been placed, for any answers and processes", async () => {
-    const outcome = fc.constantFrom<DialOutcome>(
-      { kind: "placed" },
-      { kind: "placed" },
-      { kind: "rejected", code: "http_400" },
-      { kind: "not_placed", code: "refused" },
-      unknown,
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 6 }),
-        fc.array(outcome, { minLength: 1, maxLength: 14 }),
-        fc.integer({ min: 1, max: 4 }),
-        async (limit, outcomes, consumers) => {
-          const bench = create(limit, { concurrency: 4, consumers });
-          const left = [...outcomes];
-          const placed = new Map<string, number>();
-          bench.answer = async (call) => {
-            await bench.sleep(700);
-            const answer = left.shift() ?? { kind: "placed" };
-            if (answer.kind === "placed" || answer.kind === "unknown") {
-              const day = dayOf(bench.dialed.find((one) => one.call.id === call.id)?.at ?? 0);
-              placed.set(day, (placed.get(day) ?? 0) + 1);
-            }
-            return answer;
-          };
-          await sendEach(bench, ...callsNow(bench, outcomes.length));
-          const processes = Array.from({ length: consumers }, () => ({
-            memory: createDialerMemory(),
-          }));
-          await bench.simulate(3 * 3600, { consumers, processes });
-          for (const count of placed.values()) expect(count).toBeLessThanOrEqual(limit);
-          expect(await counted(bench)).toBe(placed.get(dayOf(bench.now())) ?? 0);
-        },
-      ),
-      { numRuns: perTier({ quick: 2, slow: 6 }) },
-    );
-  });
+  it(
+    "counts just the calls that may have been placed, for any answers and processes",
+    inSlowTier,
+    async () => {
+      const outcome = fc.constantFrom<DialOutcome>(
+        { kind: "placed" },
+        { kind: "placed" },
+        { kind: "rejected", code: "http_400" },
+        { kind: "not_placed", code: "refused" },
+        unknown,
+      );
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 6 }),
+          fc.array(outcome, { minLength: 1, maxLength: 14 }),
+          fc.integer({ min: 1, max: 4 }),
+          async (limit, outcomes, consumers) => {
+            const bench = create(limit, { concurrency: 4, consumers });
+            const left = [...outcomes];
+            const placed = new Map<string, number>();
+            bench.answer = async (call) => {
+              await bench.sleep(700);
+              const answer = left.shift() ?? { kind: "placed" };
+              if (answer.kind === "placed" || answer.kind === "unknown") {
+                const day = dayOf(bench.dialed.find((one) => one.call.id === call.id)?.at ?? 0);
+                placed.set(day, (placed.get(day) ?? 0) + 1);
+              }
+              return answer;
+            };
+            await sendEach(bench, ...callsNow(bench, outcomes.length));
+            const processes = Array.from({ length: consumers }, () => ({
+              memory: createDialerMemory(),
+            }));
+            await bench.simulate(3 * 3600, { consumers, processes });
+            for (const count of placed.values()) expect(count).toBeLessThanOrEqual(limit);
+            expect(await counted(bench)).toBe(placed.get(dayOf(bench.now())) ?? 0);
+          },
+        ),
+        { numRuns: perTier({ quick: 2, slow: 6 }) },
+      );
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { analysesLane } from "#shared/calls/lane.ts";
 import type { ReadResult } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 import { busy, completed, minuteMs, pollAfter, resultOf } from "#test/support/results-bench.ts";
 
 const vapi = { provider: "vapi", agent: "a", from: "f" };
@@ -58,7 +58,7 @@ describe("many calls that await an analysis", () => {
     return rows;
   }
 
-  it("delay no result of another client", async () => {
+  it("delay no result of another client", inSlowTier, async () => {
     const bench = createBench();
     await awaitMany(bench);
     const other = await place(bench, "shop");
@@ -91,7 +91,7 @@ describe("many calls that await an analysis", () => {
     expect(counts).toEqual({ due: 5, rowsRead: 501, written: 96 });
   });
 
-  it("delay no result of another client once they are too late", async () => {
+  it("delay no result of another client once they are too late", inSlowTier, async () => {
     const bench = createBench();
     await awaitMany(bench);
     const other = await place(bench, "shop");
@@ -100,7 +100,7 @@ describe("many calls that await an analysis", () => {
     expect(await resultOf(bench, other)).toMatchObject({ status: "busy" });
   });
 
-  it("are a quarter of what is read beside many results", async () => {
+  it("are a quarter of what is read beside many results", inSlowTier, async () => {
     const bench = createBench();
     await awaitMany(bench);
     const one = await rowOf(bench, await place(bench, "shop"));
@@ -115,7 +115,7 @@ describe("many calls that await an analysis", () => {
     expect(results.length / asked.length).toBeCloseTo(0.75, 1);
   });
 
-  it("delay another client's wish by a quarter of an hour at most", async () => {
+  it("delay another client's wish by a quarter of an hour at most", inSlowTier, async () => {
     const bench = createBench();
     await awaitMany(bench);
     const other = await awaitOne(bench, "shop");
@@ -158,6 +158,7 @@ describe("many calls that await an analysis", () => {
 
   it.each(["slow", "down"])(
     "keep no number for longer than an hour while it is %s",
+    inSlowTier,
     async (how) => {
       const bench = createBench();
       const rows = await awaitMany(bench);
@@ -178,7 +179,7 @@ describe("the number of an ended call", () => {
   it.each([
     ["its account", { agents: others, results: {} }],
     ["what asks for results", { agents: { agent_sales: vapi } }],
-  ])("goes within an hour, also if the plan loses %s", async (_, plan) => {
+  ])("goes within an hour, also if the plan loses %s", inSlowTier, async (_, plan) => {
     const bench = createBench();
     const row = await awaitOne(bench, "crm");
     bench.record = async () => Promise.reject(new Error("nobody may ask"));
@@ -188,30 +189,37 @@ describe("the number of an ended call", () => {
     expect(bench.eventsOf("results.unreachable")).toEqual([]);
   });
 
-  it.each([600])("is given up though %i younger calls of that account wait", async (count) => {
-    const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
-    const bench = createBench({ agents: { agent_sales: { ...vapi, retry } }, results: {} });
-    const row = await rowOf(bench, await place(bench, "crm"));
-    await pollAfter(bench, 1);
-    bench.changePlan({ agents: others, results: {} });
-    for (let hour = 0; hour < 3; hour++) await pollAfter(bench, 60);
-    const young = copies(row, count).map((one) => ({ ...one, claimedAt: bench.now(), dueAt: 0 }));
-    await put(bench, ...young);
-    let rowsRead = 0;
-    bench.breakLedger({
-      read: async (ids) => {
-        rowsRead += ids.length;
-        return bench.rows.read(ids);
-      },
-    });
-    await pollAfter(bench, 61);
-    expect(await rowOf(bench, row)).toMatchObject({ result: { status: "unknown" }, request: null });
-    // Each of them once, to be held.
-    expect(rowsRead).toBeLessThan(2 * count);
-    rowsRead = 0;
-    await pollAfter(bench, 1);
-    expect(rowsRead).toBe(0);
-  });
+  it.each([600])(
+    "is given up though %i younger calls of that account wait",
+    inSlowTier,
+    async (count) => {
+      const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
+      const bench = createBench({ agents: { agent_sales: { ...vapi, retry } }, results: {} });
+      const row = await rowOf(bench, await place(bench, "crm"));
+      await pollAfter(bench, 1);
+      bench.changePlan({ agents: others, results: {} });
+      for (let hour = 0; hour < 3; hour++) await pollAfter(bench, 60);
+      const young = copies(row, count).map((one) => ({ ...one, claimedAt: bench.now(), dueAt: 0 }));
+      await put(bench, ...young);
+      let rowsRead = 0;
+      bench.breakLedger({
+        read: async (ids) => {
+          rowsRead += ids.length;
+          return bench.rows.read(ids);
+        },
+      });
+      await pollAfter(bench, 61);
+      expect(await rowOf(bench, row)).toMatchObject({
+        result: { status: "unknown" },
+        request: null,
+      });
+      // Each of them once, to be held.
+      expect(rowsRead).toBeLessThan(2 * count);
+      rowsRead = 0;
+      await pollAfter(bench, 1);
+      expect(rowsRead).toBe(0);
+    },
+  );
 
   it("is looked for during two days after the plan has lost its account", async () => {
     const bench = createBench();

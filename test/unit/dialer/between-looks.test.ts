@@ -22,35 +22,43 @@ const noted = async (bench: Bench) =>
   (await documentOf(bench, "dispatcher", "dispatcher"))?.value.accounts[account];
 
 describe("a dispatcher that follows another one", () => {
-  it("gives out no moment of a slow pace twice, so that two clients go on in turn", async () => {
-    const bench = createDialerBench({
-      startAt,
-      plan: { providers: { webhook: { callsPerSecond: 0.05 } } },
-    });
-    bench.deps.dispatcher = { ...bench.deps.dispatcher, endsIdle: false };
-    for (const client of ["a", "b"]) await putWaiting(bench, 50, 0, { client });
-    await bench.simulate(1200);
-    const clients = bench.dialed.map(({ call }) => call.client);
-    expect(clients.length).toBeGreaterThanOrEqual(59);
-    expect(clients).toEqual(clients.map((_, index) => (index % 2 === 0 ? "a" : "b")));
-  });
+  it(
+    "gives out no moment of a slow pace twice, so that two clients go on in turn",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        startAt,
+        plan: { providers: { webhook: { callsPerSecond: 0.05 } } },
+      });
+      bench.deps.dispatcher = { ...bench.deps.dispatcher, endsIdle: false };
+      for (const client of ["a", "b"]) await putWaiting(bench, 50, 0, { client });
+      await bench.simulate(1200);
+      const clients = bench.dialed.map(({ call }) => call.client);
+      expect(clients.length).toBeGreaterThanOrEqual(59);
+      expect(clients).toEqual(clients.map((_, index) => (index % 2 === 0 ? "a" : "b")));
+    },
+  );
 
-  it("finds the rows of the last moments in the document, and none of an account without a pace", async () => {
-    for (const [providers, most] of [
-      [{ webhook: { callsPerSecond: 2 } }, 8],
-      [{}, 0],
-    ] as const) {
-      const bench = createDialerBench({ startAt, plan: { providers } });
-      await putWaiting(bench, 300, 0);
-      for (let look = 0; look < 3; look++) {
-        await bench.dispatch();
-        bench.advance(1000);
+  it(
+    "finds the rows of the last moments in the document, and none of an account without a pace",
+    inSlowTier,
+    async () => {
+      for (const [providers, most] of [
+        [{ webhook: { callsPerSecond: 2 } }, 8],
+        [{}, 0],
+      ] as const) {
+        const bench = createDialerBench({ startAt, plan: { providers } });
+        await putWaiting(bench, 300, 0);
+        for (let look = 0; look < 3; look++) {
+          await bench.dispatch();
+          bench.advance(1000);
+        }
+        const rows = (await noted(bench))?.sent ?? [];
+        expect(rows.length).toBeLessThanOrEqual(most);
+        expect(rows.length > 0).toBe(most > 0);
       }
-      const rows = (await noted(bench))?.sent ?? [];
-      expect(rows.length).toBeLessThanOrEqual(most);
-      expect(rows.length > 0).toBe(most > 0);
-    }
-  });
+    },
+  );
 });
 
 describe("rows that were handed out", () => {

@@ -17,6 +17,7 @@ import {
   times,
 } from "#test/support/breakers-bench.ts";
 import { documentOf, putDocument } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Answers a standing breaker by a call of a minute later. */
 async function answer(cause: BreakerCause, isPlaced: boolean) {
@@ -57,7 +58,7 @@ describe("an open breaker", () => {
 });
 
 describe("the counts of failures", () => {
-  it("weigh old answers less: a long good time keeps no breaker closed", async () => {
+  it("weigh old answers less: a long good time keeps no breaker closed", inSlowTier, async () => {
     const bench = createBench();
     await dialEach(bench, [unreachable, ...times(80, placed)]);
     const from = bench.dialed.length;

@@ -48,7 +48,7 @@ describe("an account's breaker by two of its backlogs", () => {
     expect(await stateOfBreaker(bench, account)).toBe("open");
   });
 
-  it("does not open by one backlog alone, however long it is in trouble", async () => {
+  it("does not open by one backlog alone, however long it is in trouble", inSlowTier, async () => {
     const bench = createBench();
     bench.answer = async () => unreachable;
     await putDue(bench, 60);
@@ -79,7 +79,7 @@ describe("an account's breaker by two of its backlogs", () => {
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
   });
 
-  it("is not concerned with refused agents and calls", async () => {
+  it("is not concerned with refused agents and calls", inSlowTier, async () => {
     const bench = createBench();
     for (const client of ["a", "b"]) {
       await dialEach(bench, [{ kind: "route_refused", code: "from_unknown" }], { client });
@@ -101,7 +101,7 @@ describe("an account's breaker by ten unanswered in a row", () => {
     expect(opened(bench)).toEqual([account]);
   });
 
-  it("starts anew after an answer", async () => {
+  it("starts anew after an answer", inSlowTier, async () => {
     const bench = createBench();
     for (let n = 0; n < 40; n++) {
       await dialEach(bench, [n % 10 === 9 ? placed : unreachable], { client: `client ${n}` });
@@ -181,18 +181,22 @@ describe("an account's open breaker", () => {
     expect(await stateOfBreaker(bench, backlogOf("a"))).toBe("open");
   });
 
-  it("is probed once at once by each backlog that has not failed, and then by its interval", async () => {
-    const bench = createBench();
-    await openByUnreachable(bench);
-    bench.answer = async () => unreachable;
-    for (const client of ["c", "d", "e"]) await putDue(bench, 20, { client });
-    const from = bench.now();
-    await bench.simulate(600);
-    const at = bench.dialed.filter((one) => one.at >= from).map((one) => (one.at - from) / 1000);
-    expect(at.filter((seconds) => seconds < 8).length).toBeLessThanOrEqual(5);
-    expect(at.length).toBeLessThanOrEqual(16);
-    expect(new Set(bench.dialed.map(({ call }) => call.client)).size).toBe(5); // all come to their turn
-  });
+  it(
+    "is probed once at once by each backlog that has not failed, and then by its interval",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      await openByUnreachable(bench);
+      bench.answer = async () => unreachable;
+      for (const client of ["c", "d", "e"]) await putDue(bench, 20, { client });
+      const from = bench.now();
+      await bench.simulate(600);
+      const at = bench.dialed.filter((one) => one.at >= from).map((one) => (one.at - from) / 1000);
+      expect(at.filter((seconds) => seconds < 8).length).toBeLessThanOrEqual(5);
+      expect(at.length).toBeLessThanOrEqual(16);
+      expect(new Set(bench.dialed.map(({ call }) => call.client)).size).toBe(5); // all come to their turn
+    },
+  );
 
   it("is not probed out of turn where it was refused", async () => {
     const bench = createBench();

@@ -29,33 +29,41 @@ describe("unreachable", () => {
   it.each([
     ["5xx", unreachable],
     ["no connection", noConnection],
-  ])("opens the backlog's breaker after five in a row, and no other: %s", async (_, outcome) => {
-    const bench = createBench();
-    await dialEach(bench, times(4, outcome));
-    expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    await dialEach(bench, times(1, outcome));
-    expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "unreachable" });
-    expect(await stateOfBreaker(bench, account)).not.toBe("open");
-    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", breaker: own }]);
-    await dialEach(bench, [placed], { client: "shop" });
-    await dialEach(bench, [placed], { agent_id: "agent_other" });
-    expect(bench.dialed).toHaveLength(7);
-    // Another call of its own waits for the probe's time.
-    const { probeAt = 0 } = (await breakerOf(bench, own)) ?? {};
-    await dialEach(bench, [unreachable]);
-    expect(bench.dialed.slice(7).map(({ at }) => at)).toEqual([probeAt]);
-  });
+  ])(
+    "opens the backlog's breaker after five in a row, and no other: %s",
+    inSlowTier,
+    async (_, outcome) => {
+      const bench = createBench();
+      await dialEach(bench, times(4, outcome));
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      await dialEach(bench, times(1, outcome));
+      expect(await breakerOf(bench, own)).toMatchObject({ state: "open", cause: "unreachable" });
+      expect(await stateOfBreaker(bench, account)).not.toBe("open");
+      expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm", breaker: own }]);
+      await dialEach(bench, [placed], { client: "shop" });
+      await dialEach(bench, [placed], { agent_id: "agent_other" });
+      expect(bench.dialed).toHaveLength(7);
+      // Another call of its own waits for the probe's time.
+      const { probeAt = 0 } = (await breakerOf(bench, own)) ?? {};
+      await dialEach(bench, [unreachable]);
+      expect(bench.dialed.slice(7).map(({ at }) => at)).toEqual([probeAt]);
+    },
+  );
 
-  it("opens it where half of the last twenty stayed unanswered, though never five in a row", async () => {
-    const bench = createBench();
-    while (opened(bench).length === 0 && bench.dialed.length < 40) {
-      await dialEach(bench, [bench.dialed.length % 2 === 0 ? unreachable : placed]);
-    }
-    expect(opened(bench)).toEqual([own]);
-    expect(bench.dialed).toHaveLength(21);
-  });
+  it(
+    "opens it where half of the last twenty stayed unanswered, though never five in a row",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      while (opened(bench).length === 0 && bench.dialed.length < 40) {
+        await dialEach(bench, [bench.dialed.length % 2 === 0 ? unreachable : placed]);
+      }
+      expect(opened(bench)).toEqual([own]);
+      expect(bench.dialed).toHaveLength(21);
+    },
+  );
 
-  it("does not open it by one in four, however many", async () => {
+  it("does not open it by one in four, however many", inSlowTier, async () => {
     const bench = createBench();
     for (let n = 0; n < 25; n++) await dialEach(bench, [...times(3, placed), unreachable]);
     expect(bench.dialed).toHaveLength(100);
@@ -66,7 +74,7 @@ describe("unreachable", () => {
     ["a placed call", placed],
     ["a rejection", { kind: "rejected", code: "http_400" }],
     ["429", busy()],
-  ])("is ended by an answer: %s", async (_, answer) => {
+  ])("is ended by an answer: %s", inSlowTier, async (_, answer) => {
     const bench = createBench();
     await dialEach(bench, times(4, unreachable));
     await dialEach(bench, [answer]);
@@ -77,28 +85,32 @@ describe("unreachable", () => {
     expect(bench.dialed).toHaveLength(10);
   });
 
-  it("is probed after 5, 10, 15 s, growing to two minutes, and closes by a success", async () => {
-    const bench = createBench();
-    await dialEach(bench, times(5, unreachable));
-    bench.answer = async () => unreachable;
-    const calls = await putDue(bench, 40);
-    const from = bench.now();
-    await bench.simulate(620);
-    const gaps = gapsSince(bench, from);
-    const first = ((bench.dialed[5]?.at ?? 0) - from) / 1000;
-    for (const [n, gap] of [first, ...gaps].entries()) {
-      const least = [5, 5, 10, 15, 30, 60, 120][n] ?? 120;
-      expect(gap).toBeGreaterThanOrEqual(least - 0.5);
-      expect(gap).toBeLessThanOrEqual(least + 4); // the next look, and the way to the request
-    }
-    expect(gaps.length).toBeGreaterThanOrEqual(7);
-    bench.answer = async () => placed;
-    await bench.simulate(150);
-    expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    expect(bench.eventsOf("breaker.closed")).toMatchObject([{ breaker: own }]);
-    expect(await statesOf(bench, calls)).not.toContain("WAITING");
-    expect(bench.dialed).toHaveLength(45);
-  });
+  it(
+    "is probed after 5, 10, 15 s, growing to two minutes, and closes by a success",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      await dialEach(bench, times(5, unreachable));
+      bench.answer = async () => unreachable;
+      const calls = await putDue(bench, 40);
+      const from = bench.now();
+      await bench.simulate(620);
+      const gaps = gapsSince(bench, from);
+      const first = ((bench.dialed[5]?.at ?? 0) - from) / 1000;
+      for (const [n, gap] of [first, ...gaps].entries()) {
+        const least = [5, 5, 10, 15, 30, 60, 120][n] ?? 120;
+        expect(gap).toBeGreaterThanOrEqual(least - 0.5);
+        expect(gap).toBeLessThanOrEqual(least + 4); // the next look, and the way to the request
+      }
+      expect(gaps.length).toBeGreaterThanOrEqual(7);
+      bench.answer = async () => placed;
+      await bench.simulate(150);
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      expect(bench.eventsOf("breaker.closed")).toMatchObject([{ breaker: own }]);
+      expect(await statesOf(bench, calls)).not.toContain("WAITING");
+      expect(bench.dialed).toHaveLength(45);
+    },
+  );
 
   it("of a delivery stops the other calls of its backlog there, and no others", async () => {
     const bench = createBench({ concurrency: 1 });
@@ -151,6 +163,7 @@ describe("429", () => {
     ["soon", 1],
   ])(
     "with Retry-After %s opens the backlog's breaker at once, for %i s",
+    inSlowTier,
     async (value, seconds) => {
       const bench = createBench();
       const headers = new Headers(value === null ? {} : { "retry-after": value });
@@ -168,22 +181,26 @@ describe("429", () => {
     },
   );
 
-  it("is probed after 1, 2, 4, 8 and then each 10 s, and from 1 s on after a success", async () => {
-    const bench = createBench();
-    bench.answer = async () => busy();
-    await putDue(bench, 40);
-    await bench.simulate(80);
-    const gaps = gapsSince(bench, 0);
-    for (const [n, gap] of gaps.entries()) {
-      const least = [1, 1, 2, 4, 8][n] ?? 10;
-      expect(gap).toBeGreaterThanOrEqual(least);
-      expect(gap).toBeLessThanOrEqual(least + 2.5); // the next look
-    }
-    expect(gaps.length).toBeGreaterThanOrEqual(7);
-    bench.advance(10_000);
-    await dialEach(bench, [placed, busy()]);
-    expect(Math.round((await probeIn(bench, own)) / 1000)).toBe(1);
-  });
+  it(
+    "is probed after 1, 2, 4, 8 and then each 10 s, and from 1 s on after a success",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      bench.answer = async () => busy();
+      await putDue(bench, 40);
+      await bench.simulate(80);
+      const gaps = gapsSince(bench, 0);
+      for (const [n, gap] of gaps.entries()) {
+        const least = [1, 1, 2, 4, 8][n] ?? 10;
+        expect(gap).toBeGreaterThanOrEqual(least);
+        expect(gap).toBeLessThanOrEqual(least + 2.5); // the next look
+      }
+      expect(gaps.length).toBeGreaterThanOrEqual(7);
+      bench.advance(10_000);
+      await dialEach(bench, [placed, busy()]);
+      expect(Math.round((await probeIn(bench, own)) / 1000)).toBe(1);
+    },
+  );
 
   it("instead of silence has its calls probed soon: nobody was phoned", async () => {
     const bench = createBench();
@@ -214,6 +231,7 @@ describe("429", () => {
   // The first ones, of a quick look, and of a later look.
   it.each([0, 4, 5, 6, 7, 30])(
     "that one number always draws holds no others: the %i.",
+    inSlowTier,
     async (at) => {
       const bench = createBench();
       // Rows that are due together have their turns in the order of their ids.
@@ -255,7 +273,7 @@ describe("429", () => {
     },
   );
 
-  it("about one number delays that number's row alone", async () => {
+  it("about one number delays that number's row alone", inSlowTier, async () => {
     const bench = createBench();
     const outcome: DialOutcome = { kind: "not_placed", code: "same_number", blamesNumber: true };
     await dialEach(bench, times(30, outcome));
@@ -288,26 +306,30 @@ describe("a full account", () => {
     expect(bench.dialed[1]?.at).toBeGreaterThanOrEqual(probeAt);
   });
 
-  it("with as many lines as it has keeps them busy: each time it is full again it starts with one", async () => {
-    const bench = createBench();
-    const limit = 3;
-    let underWay = 0;
-    let refusals = 0;
-    bench.answer = async () => {
-      if (underWay >= limit) {
-        refusals += 1;
-        return full;
-      }
-      underWay += 1;
-      await bench.sleep(1_000);
-      underWay -= 1;
-      return placed;
-    };
-    const calls = await putDue(bench, 100);
-    await bench.simulate(120);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-    expect(refusals).toBeLessThanOrEqual(20);
-  });
+  it(
+    "with as many lines as it has keeps them busy: each time it is full again it starts with one",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      const limit = 3;
+      let underWay = 0;
+      let refusals = 0;
+      bench.answer = async () => {
+        if (underWay >= limit) {
+          refusals += 1;
+          return full;
+        }
+        underWay += 1;
+        await bench.sleep(1_000);
+        underWay -= 1;
+        return placed;
+      };
+      const calls = await putDue(bench, 100);
+      await bench.simulate(120);
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+      expect(refusals).toBeLessThanOrEqual(20);
+    },
+  );
 
   it("of a webhook is the backlog's", async () => {
     const bench = createBench();

@@ -19,6 +19,7 @@ import {
   webhook,
 } from "#test/support/dialer-calls.ts";
 import { busy, completed, live, minuteMs, pollAfter } from "#test/support/results-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -130,7 +131,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowOf(bench, next)).toMatchObject({ reason: "do_not_call" });
   });
 
-  it("has the first wish counted, of five and of two that contradict", async () => {
+  it("has the first wish counted, of five and of two that contradict", inSlowTier, async () => {
     const { bench, call, report, next } = await dial();
     const first = bench.now() + 5 * hourMs;
     for (const hours of [5, 6, 1, 48, 5]) {
@@ -142,7 +143,7 @@ describe("a callee who asked to be called back", () => {
     expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, next.id]);
   });
 
-  it("may ask again in the call-back, as often as the plan says", async () => {
+  it("may ask again in the call-back, as often as the plan says", inSlowTier, async () => {
     const { bench, call, report, next } = await dial();
     let { id } = call;
     for (const made of [1, 2]) {
@@ -169,54 +170,66 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(bench, { id: toTryId(call.id, 3) })).toBeUndefined();
   });
 
-  it.each([1, 5])("has a waiting retry become the call-back, in %s hours", async (hours) => {
-    const { bench, call, report, next } = await dial({ agent: { retry } });
-    await report({ result: voicemail });
-    const before = await rowOf(bench, next);
-    expect(before).toMatchObject({ state: "WAITING", reason: "retry" });
-    const wished = inMs(bench, hours * hourMs);
-    await report({ result: voicemail, wished });
-    const at = Date.parse(wished);
-    expect(await rowOf(bench, next)).toMatchObject({
-      state: "WAITING",
-      reason: "call_back",
-      dueAt: at,
-      tries: { number: 2, budget: 2, promisedAt: at, until: at + 2 * hourMs },
-    });
-    expect(told(bench, "call.call_back")).toMatchObject([
-      { call_back: { at: wished, call_id: next.id, by: "service" } },
-    ]);
-    await report({ result: voicemail, wished: inMs(bench, hourMs / 2) });
-    expect(await rowOf(bench, next)).toMatchObject({ dueAt: at });
-    await bench.simulate(6 * 3600, { sweepSeconds: 600 });
-    expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, next.id]);
-    expect(bench.dialed[1]?.at).toBeGreaterThanOrEqual(at);
-  });
+  it.each([1, 5])(
+    "has a waiting retry become the call-back, in %s hours",
+    inSlowTier,
+    async (hours) => {
+      const { bench, call, report, next } = await dial({ agent: { retry } });
+      await report({ result: voicemail });
+      const before = await rowOf(bench, next);
+      expect(before).toMatchObject({ state: "WAITING", reason: "retry" });
+      const wished = inMs(bench, hours * hourMs);
+      await report({ result: voicemail, wished });
+      const at = Date.parse(wished);
+      expect(await rowOf(bench, next)).toMatchObject({
+        state: "WAITING",
+        reason: "call_back",
+        dueAt: at,
+        tries: { number: 2, budget: 2, promisedAt: at, until: at + 2 * hourMs },
+      });
+      expect(told(bench, "call.call_back")).toMatchObject([
+        { call_back: { at: wished, call_id: next.id, by: "service" } },
+      ]);
+      await report({ result: voicemail, wished: inMs(bench, hourMs / 2) });
+      expect(await rowOf(bench, next)).toMatchObject({ dueAt: at });
+      await bench.simulate(6 * 3600, { sweepSeconds: 600 });
+      expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, next.id]);
+      expect(bench.dialed[1]?.at).toBeGreaterThanOrEqual(at);
+    },
+  );
 
-  it("is too late once the retry is under way, and a wrong wish leaves it as it is", async () => {
-    const { bench, report, next, call } = await dial({ agent: { retry } });
-    await report({ result: busy });
-    const before = await rowOf(bench, next);
-    await bench.simulate(17 * 60, { sweepSeconds: 60 });
-    expect(bench.dialed).toHaveLength(2);
-    await report({ result: busy, wished: inMs(bench, hourMs) });
-    expect(await rowOf(bench, call)).toMatchObject({ callBack: { reason: "too_late" } });
-    expect((await rowOf(bench, next)).tries).toEqual(before.tries);
-    await bench.simulate(2 * 3600, { sweepSeconds: 60 });
-    expect(bench.dialed).toHaveLength(2);
-  });
+  it(
+    "is too late once the retry is under way, and a wrong wish leaves it as it is",
+    inSlowTier,
+    async () => {
+      const { bench, report, next, call } = await dial({ agent: { retry } });
+      await report({ result: busy });
+      const before = await rowOf(bench, next);
+      await bench.simulate(17 * 60, { sweepSeconds: 60 });
+      expect(bench.dialed).toHaveLength(2);
+      await report({ result: busy, wished: inMs(bench, hourMs) });
+      expect(await rowOf(bench, call)).toMatchObject({ callBack: { reason: "too_late" } });
+      expect((await rowOf(bench, next)).tries).toEqual(before.tries);
+      await bench.simulate(2 * 3600, { sweepSeconds: 60 });
+      expect(bench.dialed).toHaveLength(2);
+    },
+  );
 
-  it("is dialed two hours after the time at the latest, else told that it expired", async () => {
-    const { bench, report, next } = await dial({ plan: { expireAfterHours: 1 } });
-    const wished = inMs(bench, 3 * hourMs);
-    await report({ wished });
-    await pause(bench, { agent: "agent_sales" });
-    await bench.simulate(5 * 3600 + 300, { sweepSeconds: 300 });
-    await bench.deliverEvents();
-    expect(bench.dialed).toHaveLength(1);
-    expect(await rowOf(bench, next)).toMatchObject({ state: "EXPIRED", reason: "expired" });
-    expect(told(bench, "call.expired")).toMatchObject([{ id: next.id, try: 2 }]);
-  });
+  it(
+    "is dialed two hours after the time at the latest, else told that it expired",
+    inSlowTier,
+    async () => {
+      const { bench, report, next } = await dial({ plan: { expireAfterHours: 1 } });
+      const wished = inMs(bench, 3 * hourMs);
+      await report({ wished });
+      await pause(bench, { agent: "agent_sales" });
+      await bench.simulate(5 * 3600 + 300, { sweepSeconds: 300 });
+      await bench.deliverEvents();
+      expect(bench.dialed).toHaveLength(1);
+      expect(await rowOf(bench, next)).toMatchObject({ state: "EXPIRED", reason: "expired" });
+      expect(told(bench, "call.expired")).toMatchObject([{ id: next.id, try: 2 }]);
+    },
+  );
 
   it("of an agent without the setting is not called, and the callback is as it was", async () => {
     const { bench, call, next, report } = await dial({ agent: { callBacks: undefined, retry } });
@@ -268,7 +281,7 @@ describe("a wish in a provider's analysis", () => {
     ["has none", async () => analyzed(), 2],
     ["never comes", async () => pending, 60],
     ["cannot be read", async () => Promise.reject(new Error("down")), 60],
-  ])("ends the wait where the analysis %s", async (_, record, minutes) => {
+  ])("ends the wait where the analysis %s", inSlowTier, async (_, record, minutes) => {
     const { bench, call } = await dial({}, vapi);
     bench.record = async () => pending;
     await pollAfter(bench, 2);
@@ -331,7 +344,7 @@ describe("a wish in a provider's analysis", () => {
     expect(read).toEqual([ended.id, other.id, ended.id]);
   });
 
-  it("makes one call where two processes read it at once", async () => {
+  it("makes one call where two processes read it at once", inSlowTier, async () => {
     const { bench, call, next } = await dial({}, vapi);
     bench.record = async () => pending;
     await pollAfter(bench, 2);
@@ -398,20 +411,24 @@ describe("after a restore of the ledger", () => {
     }
   }
 
-  it("a promised call whose time is later waits on, and one whose time was lost does not", async () => {
-    for (const hours of [4, 2]) {
-      const { bench, report, next } = await dial();
-      await report({ wished: inMs(bench, hours * hourMs) });
-      bench.advance(3 * hourMs);
-      await restore(bench);
-      await bench.simulate(2 * 3600, { sweepSeconds: 300 });
-      expect(bench.dialed).toHaveLength(hours === 4 ? 2 : 1);
-      const { state } = await rowOf(bench, next);
-      expect(state).toBe(hours === 4 ? "PLACED" : "NEEDS_REVIEW");
-    }
-  });
+  it(
+    "a promised call whose time is later waits on, and one whose time was lost does not",
+    inSlowTier,
+    async () => {
+      for (const hours of [4, 2]) {
+        const { bench, report, next } = await dial();
+        await report({ wished: inMs(bench, hours * hourMs) });
+        bench.advance(3 * hourMs);
+        await restore(bench);
+        await bench.simulate(2 * 3600, { sweepSeconds: 300 });
+        expect(bench.dialed).toHaveLength(hours === 4 ? 2 : 1);
+        const { state } = await rowOf(bench, next);
+        expect(state).toBe(hours === 4 ? "PLACED" : "NEEDS_REVIEW");
+      }
+    },
+  );
 
-  it("a retry that a lost wish may have brought forward is not dialed", async () => {
+  it("a retry that a lost wish may have brought forward is not dialed", inSlowTier, async () => {
     const late = { ...retry, after: { ...retry.after, busy: "20h" } };
     for (const isAsked of [true, false]) {
       const callBacks = isAsked ? rule : undefined;
@@ -426,15 +443,19 @@ describe("after a restore of the ledger", () => {
     }
   });
 
-  it("a wish that is read again promises nothing that would be dialed unseen", async () => {
-    const { bench, report, next } = await dial();
-    const wished = inMs(bench, 30 * hourMs);
-    bench.advance(3 * hourMs);
-    await restore(bench);
-    await report({ wished });
-    expect(await rowOf(bench, next)).toMatchObject({ dueAt: Date.parse(wished) });
-    await bench.simulate(30 * 3600, { sweepSeconds: 3600 });
-    expect(bench.dialed).toHaveLength(1);
-    expect((await rowOf(bench, next)).state).toBe("NEEDS_REVIEW");
-  });
+  it(
+    "a wish that is read again promises nothing that would be dialed unseen",
+    inSlowTier,
+    async () => {
+      const { bench, report, next } = await dial();
+      const wished = inMs(bench, 30 * hourMs);
+      bench.advance(3 * hourMs);
+      await restore(bench);
+      await report({ wished });
+      expect(await rowOf(bench, next)).toMatchObject({ dueAt: Date.parse(wished) });
+      await bench.simulate(30 * 3600, { sweepSeconds: 3600 });
+      expect(bench.dialed).toHaveLength(1);
+      expect((await rowOf(bench, next)).state).toBe("NEEDS_REVIEW");
+    },
+  );
 });

@@ -23,6 +23,7 @@ import { toCallId } from "#shared/calls/ids.ts";
 import type { ListOf } from "#shared/ports/ledger.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minuteMs = 60_000;
@@ -188,7 +189,7 @@ describe("an urgent call", () => {
     expect(idsDispatched(bench)).toEqual([...idsOf(urgent), ...idsOf(others)]);
   });
 
-  it("takes no turn of another client", async () => {
+  it("takes no turn of another client", inSlowTier, async () => {
     const bench = createDialerBench({ startAt, plan: paced });
     await putWaiting(bench, 40, 0, { client: "a", urgent: true });
     await putWaiting(bench, 40, 0, { client: "b" });

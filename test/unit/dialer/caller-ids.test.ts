@@ -74,34 +74,38 @@ describe("a pool of calling numbers", () => {
     expect(found).toEqual({ provider: "twilio", account: "twilio", from: pool[0] });
   });
 
-  it("spreads callees over all numbers, and moves only those of a number that comes, leaves or rests", () => {
-    const number = fc.integer({ min: 100, max: 999 }).map((n) => `+1303555${String(n + 1000)}`);
-    fc.assert(
-      fc.property(
-        fc.uniqueArray(number, { minLength: 2, maxLength: 8 }),
-        fc.nat(),
-        (numbers, index) => {
-          const gone = numbers[index % numbers.length] ?? "";
-          const others = numbers.filter((one) => one !== gone);
-          const counts = new Map(numbers.map((one) => [one, 0]));
-          for (const callee of callees) {
-            const before = chosen(numbers, callee) ?? "";
-            counts.set(before, (counts.get(before) ?? 0) + 1);
-            expect(chosen(numbers.toReversed(), callee)).toBe(before);
-            const after = chosen(others, callee);
-            expect(chosen(numbers, callee, resting([gone]))).toBe(after);
-            if (before !== gone) expect(after).toBe(before);
-          }
-          const share = callees.length / numbers.length;
-          for (const count of counts.values()) {
-            expect(count).toBeGreaterThan(share / 3);
-            expect(count).toBeLessThan(share * 2);
-          }
-        },
-      ),
-      { numRuns: perTier({ quick: 2, slow: 12 }) },
-    );
-  });
+  it(
+    "spreads callees over all numbers, and moves only those of a number that comes, leaves or rests",
+    inSlowTier,
+    () => {
+      const number = fc.integer({ min: 100, max: 999 }).map((n) => `+1303555${String(n + 1000)}`);
+      fc.assert(
+        fc.property(
+          fc.uniqueArray(number, { minLength: 2, maxLength: 8 }),
+          fc.nat(),
+          (numbers, index) => {
+            const gone = numbers[index % numbers.length] ?? "";
+            const others = numbers.filter((one) => one !== gone);
+            const counts = new Map(numbers.map((one) => [one, 0]));
+            for (const callee of callees) {
+              const before = chosen(numbers, callee) ?? "";
+              counts.set(before, (counts.get(before) ?? 0) + 1);
+              expect(chosen(numbers.toReversed(), callee)).toBe(before);
+              const after = chosen(others, callee);
+              expect(chosen(numbers, callee, resting([gone]))).toBe(after);
+              if (before !== gone) expect(after).toBe(before);
+            }
+            const share = callees.length / numbers.length;
+            for (const count of counts.values()) {
+              expect(count).toBeGreaterThan(share / 3);
+              expect(count).toBeLessThan(share * 2);
+            }
+          },
+        ),
+        { numRuns: perTier({ quick: 2, slow: 12 }) },
+      );
+    },
+  );
 
   it("has a number rest for a day once ten calls in a row are blocked, counting none from before", () => {
     const ended = (status: CallResult["status"], claimedAt: number, from: string = pool[0]) => ({
@@ -265,7 +269,7 @@ describe("calls of an agent with a pool", () => {
     expect((await rowOf(bench, call)).state).toBe("PLACED");
   });
 
-  it("leave nothing behind in the documents as long as none is blocked", async () => {
+  it("leave nothing behind in the documents as long as none is blocked", inSlowTier, async () => {
     const bench = create();
     await sendEach(bench, ...callsNow(bench, 3));
     await bench.deliver();

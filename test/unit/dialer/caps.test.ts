@@ -80,6 +80,7 @@ describe("a frequency cap", () => {
 
   it.each([2, 5, 20])(
     "with one place left lets exactly one of %i calls of one delivery to the number through",
+    inSlowTier,
     async (count) => {
       const bench = capped(one);
       const calls = await sendTo(bench, count);
@@ -123,6 +124,7 @@ describe("a frequency cap", () => {
 
   it.each([60, 179, 181])(
     "tells so of a call that expires %i seconds after it was looked at, in whatever way it ends",
+    inSlowTier,
     async (seconds) => {
       const bench = capped({ expireAfterHours: 1 });
       await sendTo(bench, 2);
@@ -139,7 +141,7 @@ describe("a frequency cap", () => {
     },
   );
 
-  it("is no reason of a call that expires while hours are closed", async () => {
+  it("is no reason of a call that expires while hours are closed", inSlowTier, async () => {
     const plan = { callingHours: { default: { "mon-sun": ["09:00-10:30"] } }, expireAfterHours: 2 };
     const bench = capped({ maxCalls: { count: 1, days: 1 / 24 }, ...plan });
     await sendTo(bench, 2);
@@ -227,7 +229,7 @@ describe("a frequency cap", () => {
     expect(second && (await stateOf(bench, second))).toBe("PLACED");
   });
 
-  it("makes calls wait for whole milliseconds, for any fraction of a day", async () => {
+  it("makes calls wait for whole milliseconds, for any fraction of a day", inSlowTier, async () => {
     const bench = capped({ maxCalls: { count: 1, days: 0.0416667 } });
     await sendTo(bench, 2);
     await bench.deliver();

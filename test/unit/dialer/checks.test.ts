@@ -44,7 +44,7 @@ const breakerOf = async (bench: Bench, check: string) => {
 };
 
 describe("a check before the call", () => {
-  it("is asked before the claim, and its evidence stands in the history", async () => {
+  it("is asked before the claim, and its evidence stands in the history", inSlowTier, async () => {
     const bench = create();
     bench.check = async () => ({ decision: "call", evidence: "consent 12" });
     const [call] = await send(bench, 1, "agent_sales");
@@ -167,20 +167,24 @@ describe("a check before the call", () => {
     expect(bench.dialed[0]?.at).toBeGreaterThanOrEqual(until);
   });
 
-  it("that fails is asked again after minutes that grow, and the call is lost by nothing", async () => {
-    const bench = create();
-    bench.check = async () => ({ decision: "failed", code: "http_503" });
-    await send(bench, 1);
-    await bench.simulate(60 * minute);
-    const gaps = bench.asked
-      .slice(1)
-      .map(({ at }, index) => Math.round((at - (bench.asked[index]?.at ?? 0)) / 60_000));
-    expect(gaps.slice(0, 6)).toEqual([1, 1, 2, 4, 8, 15]);
-    expect(bench.dialed).toEqual([]);
-    bench.check = async () => ({ decision: "call" });
-    await bench.simulate(16 * minute);
-    expect(bench.dialed).toHaveLength(1);
-  });
+  it(
+    "that fails is asked again after minutes that grow, and the call is lost by nothing",
+    inSlowTier,
+    async () => {
+      const bench = create();
+      bench.check = async () => ({ decision: "failed", code: "http_503" });
+      await send(bench, 1);
+      await bench.simulate(60 * minute);
+      const gaps = bench.asked
+        .slice(1)
+        .map(({ at }, index) => Math.round((at - (bench.asked[index]?.at ?? 0)) / 60_000));
+      expect(gaps.slice(0, 6)).toEqual([1, 1, 2, 4, 8, 15]);
+      expect(bench.dialed).toEqual([]);
+      bench.check = async () => ({ decision: "call" });
+      await bench.simulate(16 * minute);
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
 
   it("is down for ten minutes: nothing is dialed, nothing lost, all dialed after", async () => {
     const bench = create();
@@ -204,7 +208,7 @@ describe("a check before the call", () => {
     expect(states.every(({ state }) => state === "PLACED")).toBe(true);
   });
 
-  it("that fails keeps only calls of its own agents waiting", async () => {
+  it("that fails keeps only calls of its own agents waiting", inSlowTier, async () => {
     const bench = create();
     bench.check = async ({ check }) =>
       check === "consent" ? { decision: "failed", code: "http_500" } : { decision: "call" };

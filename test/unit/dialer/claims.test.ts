@@ -21,6 +21,7 @@ import {
   sendEach,
   stateOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a claim", () => {
   it("that has grown old while the function was frozen is not dialed", async () => {
@@ -83,6 +84,7 @@ describe("a claim", () => {
   // The first version left such a row DIALING, so that nobody dialed the call and a person had to look at it.
   it.each([0, 1, 4, 6, 30, 61, 3600])(
     "that was given up and lands %i s later, having sent nothing, is undone, and its call is dialed once",
+    inSlowTier,
     async (seconds) => {
       const bench = createDialerBench();
       const call = aCallNow(bench);

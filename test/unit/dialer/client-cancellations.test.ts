@@ -16,6 +16,7 @@ import {
   stateOf,
   statesOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a client's cancellation", () => {
   it("ends the calls of its request that no dialer has seen yet", async () => {
@@ -47,23 +48,27 @@ describe("a client's cancellation", () => {
     expect(await stateOf(bench, call)).toBe("PLACED");
   });
 
-  it.each([3, 60])("of some calls ends those alone, in a request of %i", async (count) => {
-    const bench = createDialerBench();
-    const requestId = aRequestId(bench.now());
-    const calls = callsNow(bench, count, {}, { requestId, batchCalls: count }).map(
-      (call, index) => ({ ...call, id: toCallId(requestId, index) }),
-    );
-    const indexes = toIndexSet([1, count - 1]);
-    await cancel(bench, { request: requestId }, { client: "crm", indexes });
-    await bench.send(request(calls));
-    await bench.run(60);
-    const cancelled = await rowsIn(bench, "CANCELLED");
-    expect(cancelled.map(({ id }) => indexOf(id)).toSorted((a, b) => a - b)).toEqual([
-      1,
-      count - 1,
-    ]);
-    expect(bench.dialed).toHaveLength(count - 2);
-  });
+  it.each([3, 60])(
+    "of some calls ends those alone, in a request of %i",
+    inSlowTier,
+    async (count) => {
+      const bench = createDialerBench();
+      const requestId = aRequestId(bench.now());
+      const calls = callsNow(bench, count, {}, { requestId, batchCalls: count }).map(
+        (call, index) => ({ ...call, id: toCallId(requestId, index) }),
+      );
+      const indexes = toIndexSet([1, count - 1]);
+      await cancel(bench, { request: requestId }, { client: "crm", indexes });
+      await bench.send(request(calls));
+      await bench.run(60);
+      const cancelled = await rowsIn(bench, "CANCELLED");
+      expect(cancelled.map(({ id }) => indexOf(id)).toSorted((a, b) => a - b)).toEqual([
+        1,
+        count - 1,
+      ]);
+      expect(bench.dialed).toHaveLength(count - 2);
+    },
+  );
 
   it("of one call reaches the call that was redialed in its stead, and no other's", async () => {
     const bench = createDialerBench();

@@ -11,6 +11,7 @@ import {
   setReceivers,
 } from "#test/support/client-receivers-bench.ts";
 import { completed } from "#test/support/results-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const main = clientReceiverName({ client: "crm", name: "main" });
 const other = clientReceiverName({ client: "crm", name: "other" });
@@ -133,7 +134,7 @@ describe("a client's own receivers", () => {
     ]);
   });
 
-  it("have tries, a health and a list of deliveries of their own", async () => {
+  it("have tries, a health and a list of deliveries of their own", inSlowTier, async () => {
     const bench = createClientReceiverBench(toldTo({ types: ["call.placed"] }));
     await setReceivers(bench, "crm", { main: {}, other: {} });
     bench.receive = async (receiver) => (receiver === main ? failed : taken);
@@ -163,7 +164,7 @@ describe("a client's own receivers", () => {
     expect(await rowsPending(bench)).toEqual([]);
   });
 
-  it("lose what is pending once they are removed", async () => {
+  it("lose what is pending once they are removed", inSlowTier, async () => {
     const bench = createClientReceiverBench();
     await setReceivers(bench, "crm", { main: {}, other: {} });
     bench.receive = async () => failed;

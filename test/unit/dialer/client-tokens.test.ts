@@ -12,6 +12,7 @@ import {
   sendEach,
   stateOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const route = {
   provider: "amazon-connect",
@@ -51,7 +52,7 @@ const failed = () => Response.json({ __type: "InternalServiceException" }, { sta
 const placed = () => Response.json({ ContactId: "c9f2" });
 
 describe("a call of unknown outcome, at Amazon Connect", () => {
-  it("is sent again under the same ClientToken, until it is answered", async () => {
+  it("is sent again under the same ClientToken, until it is answered", inSlowTier, async () => {
     const { bench, tokens } = createBench((requests) => (requests < 3 ? failed() : placed()));
     const call = aCallNow(bench);
     await sendEach(bench, call);
@@ -135,15 +136,19 @@ describe("a call of unknown outcome, at Amazon Connect", () => {
 });
 
 describe("a later attempt at Amazon Connect", () => {
-  it("carries the call's one ClientToken too, so that no two of its requests make two calls", async () => {
-    const busy = () => Response.json({ __type: "LimitExceededException" }, { status: 429 });
-    const { bench, tokens } = createBench((requests) => (requests < 3 ? busy() : placed()));
-    const call = aCallNow(bench);
-    await sendEach(bench, call);
-    await bench.run(300);
-    expect(tokens).toEqual([call.id, call.id, call.id]);
-    expect(await stateOf(bench, call)).toBe("PLACED");
-  });
+  it(
+    "carries the call's one ClientToken too, so that no two of its requests make two calls",
+    inSlowTier,
+    async () => {
+      const busy = () => Response.json({ __type: "LimitExceededException" }, { status: 429 });
+      const { bench, tokens } = createBench((requests) => (requests < 3 ? busy() : placed()));
+      const call = aCallNow(bench);
+      await sendEach(bench, call);
+      await bench.run(300);
+      expect(tokens).toEqual([call.id, call.id, call.id]);
+      expect(await stateOf(bench, call)).toBe("PLACED");
+    },
+  );
 });
 
 it("takes a route of Amazon Connect for idempotent, as its parsed form says so", () => {

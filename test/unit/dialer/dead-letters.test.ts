@@ -25,7 +25,7 @@ import {
   sendEach,
   stateOf,
 } from "#test/support/dialer-calls.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 /** Has messages handled that have failed a hundred times. */
 const settleDeadLetter = (bench: Bench, messages: readonly unknown[]) =>
@@ -88,7 +88,7 @@ describe("a dead letter", () => {
     expect(bench.eventsOf("call.too_old")).toMatchObject([{ level: "alarm" }]);
   });
 
-  it("of a large request is recorded call by call, in one event", async () => {
+  it("of a large request is recorded call by call, in one event", inSlowTier, async () => {
     const bench = createDialerBench();
     const requestId = aRequestId(bench.now());
     const calls = Array.from({ length: 1200 }, (_, index) =>
@@ -304,15 +304,19 @@ describe("a stored dead letter", () => {
     expect(bench.kept.size).toBe(0);
   });
 
-  it("is left to the next sweep where those before it were large, as D1 takes a thousand queries", async () => {
-    const bench = createDialerBench();
-    const large = { ...message(aCallNow(bench)), padding: "x".repeat(5_000_000) };
-    keep(bench, Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`calls-${n}`, large])));
-    await sweepLetters(bench);
-    expect(bench.eventsOf("message.unreadable")).toHaveLength(4);
-    await sweepLetters(bench);
-    expect(bench.eventsOf("message.unreadable")).toHaveLength(8);
-  });
+  it(
+    "is left to the next sweep where those before it were large, as D1 takes a thousand queries",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      const large = { ...message(aCallNow(bench)), padding: "x".repeat(5_000_000) };
+      keep(bench, Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`calls-${n}`, large])));
+      await sweepLetters(bench);
+      expect(bench.eventsOf("message.unreadable")).toHaveLength(4);
+      await sweepLetters(bench);
+      expect(bench.eventsOf("message.unreadable")).toHaveLength(8);
+    },
+  );
 
   it("that cannot be fetched keeps no others waiting", async () => {
     const bench = createDialerBench();

@@ -15,6 +15,7 @@ import {
   stateOf,
   statesOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const back = { retryAfterSeconds: 5 };
 
@@ -24,6 +25,7 @@ describe("a delivery", () => {
     [5, 2, 2],
   ])(
     "of concurrency %i to an account of concurrency %i has at most %i requests under way",
+    inSlowTier,
     async (ownMax, accountMax, most) => {
       const providers = { webhook: { concurrency: accountMax } };
       const bench = createDialerBench({ concurrency: ownMax, plan: { providers } });
@@ -41,26 +43,30 @@ describe("a delivery", () => {
     },
   );
 
-  it("dials nobody where the ledger cannot be read, and grows the time between attempts", async () => {
-    const bench = createDialerBench();
-    bench.breakLedger({ read: boom });
-    await sendEach(bench, aCall());
-    const delays: unknown[] = [];
-    for (let n = 0; n < 10; n++) {
-      const [answer] = await bench.deliver();
-      delays.push(typeof answer === "object" && answer.retryAfterSeconds);
-      bench.advance(960_000);
-    }
-    expect(delays).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 960, 960]);
-    expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("ledger.unreachable")[0]).toMatchObject({ level: "alarm" });
-    bench.repairLedger();
-    // Its message is old by now: it waits for its turn.
-    await bench.deliver();
-    await bench.dispatch();
-    await bench.deliver();
-    expect(bench.dialed).toHaveLength(1);
-  });
+  it(
+    "dials nobody where the ledger cannot be read, and grows the time between attempts",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      bench.breakLedger({ read: boom });
+      await sendEach(bench, aCall());
+      const delays: unknown[] = [];
+      for (let n = 0; n < 10; n++) {
+        const [answer] = await bench.deliver();
+        delays.push(typeof answer === "object" && answer.retryAfterSeconds);
+        bench.advance(960_000);
+      }
+      expect(delays).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 960, 960]);
+      expect(bench.dialed).toEqual([]);
+      expect(bench.eventsOf("ledger.unreachable")[0]).toMatchObject({ level: "alarm" });
+      bench.repairLedger();
+      // Its message is old by now: it waits for its turn.
+      await bench.deliver();
+      await bench.dispatch();
+      await bench.deliver();
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
 
   it("reads the ledger once more before it hands everything back", async () => {
     const bench = createDialerBench();
@@ -114,33 +120,37 @@ describe("a delivery", () => {
     expect(sizes.length).toBeLessThanOrEqual(7);
   });
 
-  it("asks the ledger some 15 times for a hundred dispatched calls, five at a time", async () => {
-    const bench = createDialerBench({ concurrency: 5 });
-    const asked: Record<string, number> = {};
-    const counting = <Port extends object>(port: Port, prefix: string) =>
-      new Proxy(port, {
-        get(target, name, receiver) {
-          const key = `${prefix}.${String(name)}`;
-          asked[key] = (asked[key] ?? 0) + 1;
-          return Reflect.get(target, name, receiver) as unknown;
-        },
+  it(
+    "asks the ledger some 15 times for a hundred dispatched calls, five at a time",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ concurrency: 5 });
+      const asked: Record<string, number> = {};
+      const counting = <Port extends object>(port: Port, prefix: string) =>
+        new Proxy(port, {
+          get(target, name, receiver) {
+            const key = `${prefix}.${String(name)}`;
+            asked[key] = (asked[key] ?? 0) + 1;
+            return Reflect.get(target, name, receiver) as unknown;
+          },
+        });
+      bench.deps.ledger = counting(bench.rows, "rows");
+      bench.deps.documents = counting(bench.documents, "documents");
+      // Sleeps are those of the functions: a timer for each would part the calls.
+      bench.deps.clock.sleep = systemClock.sleep;
+      await sendEach(bench, ...callsNow(bench, 100));
+      await bench.deliver();
+      expect(bench.dialed).toHaveLength(100);
+      expect(asked).toMatchObject({
+        "rows.read": 1,
+        "documents.add": 1, // the counts of the hour
       });
-    bench.deps.ledger = counting(bench.rows, "rows");
-    bench.deps.documents = counting(bench.documents, "documents");
-    // Sleeps are those of the functions: a timer for each would part the calls.
-    bench.deps.clock.sleep = systemClock.sleep;
-    await sendEach(bench, ...callsNow(bench, 100));
-    await bench.deliver();
-    expect(bench.dialed).toHaveLength(100);
-    expect(asked).toMatchObject({
-      "rows.read": 1,
-      "documents.add": 1, // the counts of the hour
-    });
-    expect(asked["rows.write"]).toBeLessThanOrEqual(24);
-    // The documents of the calls, the sweeps' heartbeat, and that their backlog answers quickly.
-    expect(asked["documents.read"]).toBeLessThanOrEqual(4);
-    expect(asked["documents.write"] ?? 0).toBeLessThanOrEqual(2);
-  });
+      expect(asked["rows.write"]).toBeLessThanOrEqual(24);
+      // The documents of the calls, the sweeps' heartbeat, and that their backlog answers quickly.
+      expect(asked["documents.read"]).toBeLessThanOrEqual(4);
+      expect(asked["documents.write"] ?? 0).toBeLessThanOrEqual(2);
+    },
+  );
 
   it("adds to the counts of the hour, and goes on if it cannot", async () => {
     const bench = createDialerBench();

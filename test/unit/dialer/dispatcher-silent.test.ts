@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { type Bench, pause, putDocument, putWaiting } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minute = 60_000;
@@ -64,27 +65,32 @@ describe("a dispatcher that does not beat", () => {
     expect(alarms(bench)).toEqual([]);
   });
 
-  it("is noticed among hundreds of backlogs without due calls, in a bounded number of queries", async () => {
-    const bench = createDialerBench({ startAt });
-    for (let n = 0; n < 250; n++) {
-      await putWaiting(bench, 1, 60 * minute, { client: `client_${String(n).padStart(3, "0")}` });
-    }
-    await putWaiting(bench, 1, 0, { client: "client_z" });
-    bench.advance(4 * minute);
-    await bench.sweep();
-    expect(alarms(bench)).toHaveLength(1);
-    for (let n = 250; n < 600; n++) {
-      await putWaiting(bench, 1, 60 * minute, { client: `client_${n}` });
-    }
-    let asked = 0;
-    bench.breakLedger({
-      due: (query) => {
-        if (query.each === 1 && query.lanes.some(({ key }) => key.includes("client_"))) asked += 1;
-        return bench.rows.due(query);
-      },
-    });
-    await bench.sweep();
-    expect(asked).toBe(5);
-    expect(alarms(bench)).toHaveLength(2);
-  });
+  it(
+    "is noticed among hundreds of backlogs without due calls, in a bounded number of queries",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ startAt });
+      for (let n = 0; n < 250; n++) {
+        await putWaiting(bench, 1, 60 * minute, { client: `client_${String(n).padStart(3, "0")}` });
+      }
+      await putWaiting(bench, 1, 0, { client: "client_z" });
+      bench.advance(4 * minute);
+      await bench.sweep();
+      expect(alarms(bench)).toHaveLength(1);
+      for (let n = 250; n < 600; n++) {
+        await putWaiting(bench, 1, 60 * minute, { client: `client_${n}` });
+      }
+      let asked = 0;
+      bench.breakLedger({
+        due: (query) => {
+          if (query.each === 1 && query.lanes.some(({ key }) => key.includes("client_")))
+            asked += 1;
+          return bench.rows.due(query);
+        },
+      });
+      await bench.sweep();
+      expect(asked).toBe(5);
+      expect(alarms(bench)).toHaveLength(2);
+    },
+  );
 });

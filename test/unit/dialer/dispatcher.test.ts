@@ -18,6 +18,7 @@ import {
   webhook,
 } from "#test/support/dialer-calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const dispatcherOf = async (bench: Bench) =>
@@ -75,7 +76,7 @@ describe("dispatchers", () => {
     expect(idsDispatched(bench)).toHaveLength(1);
   });
 
-  it("go on with the turns where the last one stood", async () => {
+  it("go on with the turns where the last one stood", inSlowTier, async () => {
     const plan = { providers: { webhook: { callsPerSecond: 0.1 } } };
     const bench = createDialerBench({ startAt, plan });
     for (const client of ["a", "b", "c", "d"]) await putWaiting(bench, 30, 0, { client });
@@ -172,7 +173,7 @@ describe("a dispatcher", () => {
     }
   });
 
-  it("dispatches 800 calls of a pace before it knows how fast they go", async () => {
+  it("dispatches 800 calls of a pace before it knows how fast they go", inSlowTier, async () => {
     const plan = { providers: { webhook: { callsPerSecond: 1000 } } };
     const bench = createDialerBench({ startAt, plan });
     await putWaiting(bench, 5, 0);
@@ -218,23 +219,27 @@ describe("a dispatcher", () => {
     expect(bench.dialed).toEqual([]);
   });
 
-  it("takes twelve queries and fewer for a look beside 1,700 paused backlogs", async () => {
-    const agents = Object.fromEntries(
-      Array.from({ length: 340 }, (_, n) => [`held_${n}`, { ...webhook }]),
-    );
-    const bench = createDialerBench({ startAt, plan: { agents: { ...agents, paced: webhook } } });
-    for (const agent_id of Object.keys(agents)) {
-      await pause(bench, { agent: agent_id });
-      for (const client of ["a", "b", "c", "d", "e"]) {
-        const request = { phone_number: "+13035550001", agent_id };
-        await putWaiting(bench, 1, 0, { client, request });
+  it(
+    "takes twelve queries and fewer for a look beside 1,700 paused backlogs",
+    inSlowTier,
+    async () => {
+      const agents = Object.fromEntries(
+        Array.from({ length: 340 }, (_, n) => [`held_${n}`, { ...webhook }]),
+      );
+      const bench = createDialerBench({ startAt, plan: { agents: { ...agents, paced: webhook } } });
+      for (const agent_id of Object.keys(agents)) {
+        await pause(bench, { agent: agent_id });
+        for (const client of ["a", "b", "c", "d", "e"]) {
+          const request = { phone_number: "+13035550001", agent_id };
+          await putWaiting(bench, 1, 0, { client, request });
+        }
       }
-    }
-    const queries = countQueries({ ledger: bench.rows, documents: bench.documents });
-    bench.deps.ledger = queries.ledger;
-    bench.deps.documents = queries.documents;
-    await bench.dispatch();
-    // Two more take over and give back.
-    expect(queries.count()).toBeLessThanOrEqual(12 + 3);
-  });
+      const queries = countQueries({ ledger: bench.rows, documents: bench.documents });
+      bench.deps.ledger = queries.ledger;
+      bench.deps.documents = queries.documents;
+      await bench.dispatch();
+      // Two more take over and give back.
+      expect(queries.count()).toBeLessThanOrEqual(12 + 3);
+    },
+  );
 });

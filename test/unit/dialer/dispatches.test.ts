@@ -208,7 +208,7 @@ describe("the allowance of an account without a pace", () => {
     expect(bench.dialed.length).toBeGreaterThan(3);
   });
 
-  it("grows no further while its dispatches lie on the queue", async () => {
+  it("grows no further while its dispatches lie on the queue", inSlowTier, async () => {
     const bench = createBench();
     loops(bench);
     const { lost } = loseDispatches(bench);

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
 import { aCallNow, type Bench, hashOf, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const number = "+12025550123";
 const minuteMs = 60_000;
@@ -59,7 +60,7 @@ describe("an erasure of a number", () => {
     ["refused", { kind: "rejected", code: "x" } as const, "REJECTED"],
     ["not placed", { kind: "not_placed", code: "x" } as const, "CANCELLED"],
     ["left to a person", { kind: "forbidden", code: "http_403" } as const, "NEEDS_REVIEW"],
-  ])("erases a call that is %s after it has rung", async (_name, outcome, state) => {
+  ])("erases a call that is %s after it has rung", inSlowTier, async (_name, outcome, state) => {
     const bench = createDialerBench({ plan });
     const call = aCallOf(bench);
     bench.answer = async () => {
@@ -135,7 +136,7 @@ describe("an erasure of a number", () => {
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
   });
 
-  it("reaches all of a thousand rows and more", async () => {
+  it("reaches all of a thousand rows and more", inSlowTier, async () => {
     const bench = createDialerBench({ plan });
     const calls = Array.from({ length: 1_050 }, () => aCallOf(bench));
     await put(bench, ...calls.map((call) => rowIn("REJECTED", call)));

@@ -23,6 +23,7 @@ import {
   route,
 } from "#test/support/results-bench.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const quick = { providers: { twilio: { callsPerSecond: 100 } } };
 
@@ -49,34 +50,38 @@ const eventsOf = async (bench: Bench, call: { id: string }): Promise<CallEvent[]
   (await rowOf(bench, call)).events;
 
 describe("what an event says", () => {
-  it("stays the same when the provider's records say something else later", async () => {
-    const types = ["call.answered", "call.ended"];
-    const bench = createBench({ waitMinutes: 5 }, toldTo({ types }));
-    const call = await place(bench);
-    const answeredAt = bench.now();
-    bench.record = async () => ({ ...live, word: "in-progress", answeredAt });
-    bench.receive = async () => failed;
-    await deliverFor(bench, 9);
-    const first = new Map(bench.posted.map(({ id, body }) => [id, body]));
-    expect([...first.values()].map(({ data }) => data["result"])).toMatchObject([
-      { status: "live", answered_at: new Date(answeredAt).toISOString(), word: null },
-      { status: "unknown", answered_at: new Date(answeredAt).toISOString() },
-    ]);
-    bench.record = async () => ({ ...completed, answeredAt: answeredAt + 5, human: true });
-    const claim = (await rowOf(bench, call)).claims.at(-1) ?? "";
-    const hint = { kind: "callback", account: "twilio", call: { id: call.id, claim } } as const;
-    await bench.eventsQueue.send(hint);
-    bench.receive = async () => taken;
-    await deliverFor(bench, 40);
-    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
-    for (const { id, body } of bench.posted) expect(body).toEqual(first.get(id) ?? body);
-    const last = bench.posted.find(({ id }) => id === `${call.id}.3`);
-    expect(last?.body.data["result"]).toMatchObject({
-      status: "completed",
-      human: true,
-      answered_at: new Date(answeredAt + 5).toISOString(),
-    });
-  });
+  it(
+    "stays the same when the provider's records say something else later",
+    inSlowTier,
+    async () => {
+      const types = ["call.answered", "call.ended"];
+      const bench = createBench({ waitMinutes: 5 }, toldTo({ types }));
+      const call = await place(bench);
+      const answeredAt = bench.now();
+      bench.record = async () => ({ ...live, word: "in-progress", answeredAt });
+      bench.receive = async () => failed;
+      await deliverFor(bench, 9);
+      const first = new Map(bench.posted.map(({ id, body }) => [id, body]));
+      expect([...first.values()].map(({ data }) => data["result"])).toMatchObject([
+        { status: "live", answered_at: new Date(answeredAt).toISOString(), word: null },
+        { status: "unknown", answered_at: new Date(answeredAt).toISOString() },
+      ]);
+      bench.record = async () => ({ ...completed, answeredAt: answeredAt + 5, human: true });
+      const claim = (await rowOf(bench, call)).claims.at(-1) ?? "";
+      const hint = { kind: "callback", account: "twilio", call: { id: call.id, claim } } as const;
+      await bench.eventsQueue.send(hint);
+      bench.receive = async () => taken;
+      await deliverFor(bench, 40);
+      expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
+      for (const { id, body } of bench.posted) expect(body).toEqual(first.get(id) ?? body);
+      const last = bench.posted.find(({ id }) => id === `${call.id}.3`);
+      expect(last?.body.data["result"]).toMatchObject({
+        status: "completed",
+        human: true,
+        answered_at: new Date(answeredAt + 5).toISOString(),
+      });
+    },
+  );
 
   it("is that a call was answered, too, where the record of its end names no time of an answer", async () => {
     const bench = createEventsBench();
@@ -250,16 +255,20 @@ describe("a receiver", () => {
     return calls;
   }
 
-  it("that answers between failures is not left alone: only ten in a row are too many", async () => {
-    const bench = createEventsBench({ types: ["call.placed"] }, quick);
-    bench.receive = async () => (bench.posted.length % 3 === 0 ? taken : failed);
-    await deliverAtOnce(bench, 40);
-    await bench.simulateEvents(4);
-    expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(40);
-    expect(bench.eventsOf("breaker.opened")).toEqual([]);
-  });
+  it(
+    "that answers between failures is not left alone: only ten in a row are too many",
+    inSlowTier,
+    async () => {
+      const bench = createEventsBench({ types: ["call.placed"] }, quick);
+      bench.receive = async () => (bench.posted.length % 3 === 0 ? taken : failed);
+      await deliverAtOnce(bench, 40);
+      await bench.simulateEvents(4);
+      expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(40);
+      expect(bench.eventsOf("breaker.opened")).toEqual([]);
+    },
+  );
 
-  it("is left alone after ten failures in a row of one message", async () => {
+  it("is left alone after ten failures in a row of one message", inSlowTier, async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.receive = async () => (bench.posted.length <= 5 ? taken : failed);
     const calls = await deliverAtOnce(bench, 40);
@@ -276,37 +285,45 @@ describe("a receiver", () => {
     expect(tries.reduce((one, other) => one + other, 0)).toBe(10);
   });
 
-  it("whose probe is taken gets the rest of the message, and its failures count anew", async () => {
-    const bench = createEventsBench({ types: ["call.placed"] }, quick);
-    bench.receive = async () => failed;
-    const calls = await deliverAtOnce(bench, 30);
-    await bench.deliverEvents();
-    bench.advance(6 * minuteMs);
-    const before = bench.posted.length;
-    bench.receive = async () => (bench.posted.length === before + 1 ? taken : failed);
-    await sendDeliver(bench, calls, true);
-    await bench.deliverEvents();
-    expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
-    expect(bench.posted.length).toBe(before + 11);
-  });
+  it(
+    "whose probe is taken gets the rest of the message, and its failures count anew",
+    inSlowTier,
+    async () => {
+      const bench = createEventsBench({ types: ["call.placed"] }, quick);
+      bench.receive = async () => failed;
+      const calls = await deliverAtOnce(bench, 30);
+      await bench.deliverEvents();
+      bench.advance(6 * minuteMs);
+      const before = bench.posted.length;
+      bench.receive = async () => (bench.posted.length === before + 1 ? taken : failed);
+      await sendDeliver(bench, calls, true);
+      await bench.deliverEvents();
+      expect(bench.eventsOf("breaker.closed")).toHaveLength(1);
+      expect(bench.posted.length).toBe(before + 11);
+    },
+  );
 
-  it("that answers late ends its turns but for sweeps, and makes no burst", async () => {
-    const bench = createEventsBench({ types: ["call.placed"], requestsPerSecond: 1 }, quick);
-    bench.receive = async () => {
-      if (bench.posted.length === 3) await bench.sleep(4_000);
-      if (bench.posted.length === 10) await bench.sleep(14_000);
-      return taken;
-    };
-    await deliverAtOnce(bench, 30);
-    await bench.simulateEvents(30);
-    expect(bench.posted).toHaveLength(10);
-    const times = bench.posted.map(({ at }) => at);
-    for (const [n, at] of times.slice(1).entries()) {
-      expect(at - (times[n] ?? 0)).toBeGreaterThanOrEqual(1_000);
-    }
-  });
+  it(
+    "that answers late ends its turns but for sweeps, and makes no burst",
+    inSlowTier,
+    async () => {
+      const bench = createEventsBench({ types: ["call.placed"], requestsPerSecond: 1 }, quick);
+      bench.receive = async () => {
+        if (bench.posted.length === 3) await bench.sleep(4_000);
+        if (bench.posted.length === 10) await bench.sleep(14_000);
+        return taken;
+      };
+      await deliverAtOnce(bench, 30);
+      await bench.simulateEvents(30);
+      expect(bench.posted).toHaveLength(10);
+      const times = bench.posted.map(({ at }) => at);
+      for (const [n, at] of times.slice(1).entries()) {
+        expect(at - (times[n] ?? 0)).toBeGreaterThanOrEqual(1_000);
+      }
+    },
+  );
 
-  it("holds two thirds of a delivery's requests at most", async () => {
+  it("holds two thirds of a delivery's requests at most", inSlowTier, async () => {
     const bench = createEventsBench({ types: ["call.placed"] }, quick);
     bench.deps.concurrency = 9;
     let underWay = 0;

@@ -277,7 +277,7 @@ describe("telling an event", () => {
     expect(bench.eventsOf("breaker.opened")).toMatchObject([{ code: "http_410" }]);
   });
 
-  it("keeps to the receiver's pace", async () => {
+  it("keeps to the receiver's pace", inSlowTier, async () => {
     const bench = createEventsBench(
       { types: ["call.placed"], requestsPerSecond: 2 },
       { providers: { twilio: { callsPerSecond: 100 } } },
@@ -292,7 +292,7 @@ describe("telling an event", () => {
     }
   });
 
-  it("of a slow receiver keeps no other waiting", async () => {
+  it("of a slow receiver keeps no other waiting", inSlowTier, async () => {
     const slow = { url: "http://127.0.0.1:9/slow", types: ["call.placed"] };
     const quick = { ...slow, url: "http://127.0.0.1:9/quick" };
     const bench = createBench(

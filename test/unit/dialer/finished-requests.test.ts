@@ -16,10 +16,11 @@ import {
   sendEach,
 } from "#test/support/dialer-calls.ts";
 import { busy, completed, minuteMs, place } from "#test/support/results-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a finished request", () => {
   const finished = { types: ["request.finished"] };
-  it("is told once all of its calls are over, with their counts", async () => {
+  it("is told once all of its calls are over, with their counts", inSlowTier, async () => {
     const bench = createEventsBench(finished);
     const [first, ...rest] = callsNow(bench, 1).flatMap((call) =>
       Array.from({ length: 40 }, (_, index) => ({
@@ -111,35 +112,39 @@ describe("a finished request", () => {
     ]);
   });
 
-  it("of ten thousand calls is counted by one sweep, and a few of them by each", async () => {
-    const bench = createEventsBench(finished);
-    const { ledger } = readyDeps(bench.deps);
-    let row: CallRow | undefined;
-    for (let n = 0; n < 7; n++) {
-      row = await putIn(bench, "REJECTED", { ...aCallNow(bench), batchCalls: 10_000 });
-      await bench.rows.purge([row.id]);
-      await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
-    }
-    let read = 0;
-    const readAny = async (ids: readonly string[]) => {
-      read += ids.length;
-      return toRowsRead(
-        ids.flatMap((id) => (row === undefined ? [] : { ...row, id })),
-        [],
+  it(
+    "of ten thousand calls is counted by one sweep, and a few of them by each",
+    inSlowTier,
+    async () => {
+      const bench = createEventsBench(finished);
+      const { ledger } = readyDeps(bench.deps);
+      let row: CallRow | undefined;
+      for (let n = 0; n < 7; n++) {
+        row = await putIn(bench, "REJECTED", { ...aCallNow(bench), batchCalls: 10_000 });
+        await bench.rows.purge([row.id]);
+        await ledger.write([{ next: { ...row, version: "n1" }, seen: null }]);
+      }
+      let read = 0;
+      const readAny = async (ids: readonly string[]) => {
+        read += ids.length;
+        return toRowsRead(
+          ids.flatMap((id) => (row === undefined ? [] : { ...row, id })),
+          [],
+        );
+      };
+      bench.breakLedger({ read: readAny, readWithoutContext: readAny });
+      const reads: number[] = [];
+      for (let minute = 0; minute < 2; minute++) {
+        read = 0;
+        await deliverFor(bench, 1);
+        reads.push(read);
+      }
+      expect(Math.max(...reads)).toBeLessThan(51_000);
+      expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual(
+        Array.from({ length: 7 }, () => ({ by_state: { REJECTED: 10_000 }, by_result: {} })),
       );
-    };
-    bench.breakLedger({ read: readAny, readWithoutContext: readAny });
-    const reads: number[] = [];
-    for (let minute = 0; minute < 2; minute++) {
-      read = 0;
-      await deliverFor(bench, 1);
-      reads.push(read);
-    }
-    expect(Math.max(...reads)).toBeLessThan(51_000);
-    expect(bench.posted.map(({ body }) => body.data["counts"])).toEqual(
-      Array.from({ length: 7 }, () => ({ by_state: { REJECTED: 10_000 }, by_result: {} })),
-    );
-  });
+    },
+  );
 
   it("is tried again until it is taken", async () => {
     const bench = createEventsBench(finished);

@@ -117,7 +117,7 @@ describe("calling hours", () => {
     },
   );
 
-  it("end a call that a changed plan forbids for good, and name the rule", async () => {
+  it("end a call that a changed plan forbids for good, and name the rule", inSlowTier, async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
     const call = await sendOne(bench);
     await bench.deliver();
@@ -133,17 +133,24 @@ describe("calling hours", () => {
     expect(bench.eventsOf("call.expired")).toHaveLength(1);
   });
 
-  it("that a changed plan closes for longer have a waiting call wait on, in its new place", async () => {
-    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
-    const call = await sendOne(bench);
-    await bench.deliver();
-    bench.changePlan({ callingHours: { default: { "mon-sun": ["13:00-17:00"] } } });
-    await bench.simulate(4.9 * 3600);
-    expect(bench.dialed).toEqual([]);
-    expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-01T13:00:02");
-    await bench.simulate(600);
-    expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T13:00:02"]);
-  });
+  it(
+    "that a changed plan closes for longer have a waiting call wait on, in its new place",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        plan: { callingHours: nine },
+        startAt: "2026-06-01T08:00Z",
+      });
+      const call = await sendOne(bench);
+      await bench.deliver();
+      bench.changePlan({ callingHours: { default: { "mon-sun": ["13:00-17:00"] } } });
+      await bench.simulate(4.9 * 3600);
+      expect(bench.dialed).toEqual([]);
+      expect(iso((await rowOf(bench, call)).dueAt)).toBe("2026-06-01T13:00:02");
+      await bench.simulate(600);
+      expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T13:00:02"]);
+    },
+  );
 
   it("end a call whose zone nobody knows, where they are not always open", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T10:00Z" });

@@ -22,7 +22,7 @@ function createBench(notPlaced: NotPlaced, plan: object = {}) {
 const later: NotPlaced = { kind: "not_placed", code: "concurrency_limit" };
 
 describe("a call of unknown outcome that the provider's records prove not placed", () => {
-  it("waits, and is dialed once more as a new attempt", async () => {
+  it("waits, and is dialed once more as a new attempt", inSlowTier, async () => {
     const bench = createBench(later);
     const call = aVapiCall();
     await sendEach(bench, call);
@@ -64,18 +64,22 @@ describe("a call of unknown outcome that the provider's records prove not placed
     ]);
   });
 
-  it("opens no breaker by a record that is minutes old, as the account may be well by now", async () => {
-    const bench = createBench({ kind: "account_refused", code: "account_limit" });
-    const { find } = bench;
-    bench.find = async () => undefined;
-    const call = aVapiCall();
-    await sendEach(bench, call);
-    await bench.run(200);
-    bench.find = find;
-    await bench.run(200);
-    expect(await stateOf(bench, call)).toBe("PLACED");
-    expect(bench.eventsOf("breaker.opened")).toEqual([]);
-  });
+  it(
+    "opens no breaker by a record that is minutes old, as the account may be well by now",
+    inSlowTier,
+    async () => {
+      const bench = createBench({ kind: "account_refused", code: "account_limit" });
+      const { find } = bench;
+      bench.find = async () => undefined;
+      const call = aVapiCall();
+      await sendEach(bench, call);
+      await bench.run(200);
+      bench.find = find;
+      await bench.run(200);
+      expect(await stateOf(bench, call)).toBe("PLACED");
+      expect(bench.eventsOf("breaker.opened")).toEqual([]);
+    },
+  );
 
   it("frees its place in the cap of its number for another call", async () => {
     const refused: NotPlaced = { kind: "rejected", code: "number_international" };
@@ -100,7 +104,7 @@ describe("a call of unknown outcome that the provider's records prove not placed
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("stays looked for where the ledger failed to store that", async () => {
+  it("stays looked for where the ledger failed to store that", inSlowTier, async () => {
     const bench = createBench(later);
     const call = aVapiCall();
     let failures = 0;

@@ -15,6 +15,7 @@ import {
   stateOf,
   dispatchOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const unknown: DialOutcome = { kind: "unknown", code: "http_500" };
 const byId = (providerCallId: string): FoundCall => ({ by: "id", providerCallId });
@@ -70,25 +71,29 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("is asked for again after 1, 2, 4 … minutes, and goes to a person once its time is over", async () => {
-    const { bench, asked } = createBench({ reviewAfterSeconds: 3600 });
-    const call = callTo("vapi");
-    await sendEach(bench, call);
-    await bench.simulate(3590);
-    expect(await stateOf(bench, call)).toBe("UNKNOWN");
-    await bench.simulate(130);
-    expect(await rowOf(bench, call)).toMatchObject({
-      state: "NEEDS_REVIEW",
-      reason: "outcome_unknown",
-      request: call.request,
-    });
-    const waits = asked.slice(1).map(({ after }, n) => (after - (asked[n]?.after ?? 0)) / 60);
-    // The last one comes just before the review.
-    expect(waits.slice(0, 4).map(Math.round)).toEqual([1, 2, 4, 8]);
-    expect(asked.at(-1)?.after).toBeGreaterThanOrEqual(3600);
-    expect(asked.length).toBeLessThanOrEqual(8);
-    expect(bench.dialed).toHaveLength(1);
-  });
+  it(
+    "is asked for again after 1, 2, 4 … minutes, and goes to a person once its time is over",
+    inSlowTier,
+    async () => {
+      const { bench, asked } = createBench({ reviewAfterSeconds: 3600 });
+      const call = callTo("vapi");
+      await sendEach(bench, call);
+      await bench.simulate(3590);
+      expect(await stateOf(bench, call)).toBe("UNKNOWN");
+      await bench.simulate(130);
+      expect(await rowOf(bench, call)).toMatchObject({
+        state: "NEEDS_REVIEW",
+        reason: "outcome_unknown",
+        request: call.request,
+      });
+      const waits = asked.slice(1).map(({ after }, n) => (after - (asked[n]?.after ?? 0)) / 60);
+      // The last one comes just before the review.
+      expect(waits.slice(0, 4).map(Math.round)).toEqual([1, 2, 4, 8]);
+      expect(asked.at(-1)?.after).toBeGreaterThanOrEqual(3600);
+      expect(asked.length).toBeLessThanOrEqual(8);
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
 
   it("is looked up once if the review comes before the second look-up", async () => {
     const { bench, asked } = createBench({ reviewAfterSeconds: 20 });
@@ -99,7 +104,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("is found by a later look-up, where the provider could not be asked", async () => {
+  it("is found by a later look-up, where the provider could not be asked", inSlowTier, async () => {
     const { bench, answering } = createBench();
     bench.deps.concurrency = 1;
     const calls = Array.from({ length: 4 }, () => callTo("vapi")); // with more, the breaker would open
@@ -155,7 +160,7 @@ describe("a call of unknown outcome, at a provider that can be asked", () => {
     expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", providerCallId: "019a" });
   });
 
-  it("is asked for under the attempt whose outcome is unknown", async () => {
+  it("is asked for under the attempt whose outcome is unknown", inSlowTier, async () => {
     const { bench } = createBench();
     const call = callTo("vapi");
     const attempts: number[] = [];
@@ -306,28 +311,36 @@ describe("a call that is looked for by its number", () => {
     expect(await rowsIn(bench, "PLACED")).toEqual([]);
   });
 
-  it("is known beside one that was surely not placed, and one of another time", async () => {
-    const { row } = await found(
-      () => byNumber("CA1"),
-      async (bench) => {
-        await other(bench, { kind: "rejected", code: "http_400" });
-        await other(bench, { kind: "forbidden", code: "http_403" });
-        bench.advance(660_000);
-      },
-    );
-    expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
-  });
+  it(
+    "is known beside one that was surely not placed, and one of another time",
+    inSlowTier,
+    async () => {
+      const { row } = await found(
+        () => byNumber("CA1"),
+        async (bench) => {
+          await other(bench, { kind: "rejected", code: "http_400" });
+          await other(bench, { kind: "forbidden", code: "http_403" });
+          bench.advance(660_000);
+        },
+      );
+      expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
+    },
+  );
 
-  it("is not known beside one of minutes before, whose provider may have been late", async () => {
-    const { row } = await found(
-      () => byNumber("CA1"),
-      async (bench) => {
-        await other(bench, { kind: "forbidden", code: "http_403" });
-        bench.advance(120_000);
-      },
-    );
-    expect(row.state).toBe("NEEDS_REVIEW");
-  });
+  it(
+    "is not known beside one of minutes before, whose provider may have been late",
+    inSlowTier,
+    async () => {
+      const { row } = await found(
+        () => byNumber("CA1"),
+        async (bench) => {
+          await other(bench, { kind: "forbidden", code: "http_403" });
+          bench.advance(120_000);
+        },
+      );
+      expect(row.state).toBe("NEEDS_REVIEW");
+    },
+  );
 
   it("is known by its number while HASH_KEY is rotated, and not beside a call hashed under the other key", async () => {
     for (const isBeside of [false, true]) {
@@ -375,7 +388,7 @@ describe("a call that is looked for by its number", () => {
     expect((await taken((id) => id)).row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
   });
 
-  it("is not known among a hundred calls to one number", async () => {
+  it("is not known among a hundred calls to one number", inSlowTier, async () => {
     const { row } = await found(
       () => byNumber("CA1"),
       async (bench) => {

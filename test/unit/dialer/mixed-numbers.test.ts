@@ -8,6 +8,7 @@ import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { allIn, callsNow, request, rowOf, statesOf } from "#test/support/dialer-calls.ts";
 import { environmentOf, forbiddenNumber, routeFields } from "#test/support/stand-ins.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const plan = {
   agents: { agent_sales: { provider: "telnyx", ...routeFields["telnyx"] } },
@@ -49,43 +50,47 @@ const toSchema = z.object({ to: z.string() });
 const isOdd = (number: string) => Number(number.at(-1)) % 2 === 1;
 
 describe("a list in which the provider forbids every other number", () => {
-  it("has the permitted ones dialed at the account's pace, and each sent once", async () => {
-    const bench = createDialerBench({ plan });
-    const { calls: taken, sent, send } = createTelnyx(bench.now);
-    const { settings } = bench.deps;
-    const providerOf = createProviders(
-      {
-        environment: environmentOf("telnyx", telnyx.secrets),
-        fetch: send,
-        now: bench.now,
-        print: () => undefined,
-      },
-      [],
-    );
-    bench.deps.settings = { ...settings, providerOf };
-    const acceptedAt = bench.now();
-    const requestId = aRequestId(acceptedAt);
-    const calls = callsNow(bench, 20).map((call, index) => ({
-      ...call,
-      requestId,
-      id: toCallId(requestId, index),
-    }));
-    await bench.send(request(calls));
-    await bench.simulate(60);
-    const permitted = calls.filter(({ request: { phone_number } }) => !isOdd(phone_number));
-    const forbidden = calls.filter(({ request: { phone_number } }) => isOdd(phone_number));
-    expect([permitted.length, forbidden.length]).toEqual([10, 10]);
-    expect(await statesOf(bench, permitted)).toEqual(allIn(permitted, "PLACED"));
-    expect(await statesOf(bench, forbidden)).toEqual(allIn(forbidden, "REJECTED"));
-    for (const call of forbidden) {
-      expect(await rowOf(bench, call)).toMatchObject({ reason: "telnyx_d13" });
-    }
-    expect(sent.toSorted()).toEqual(calls.map((one) => one.request.phone_number).toSorted());
-    const times = taken.placed.map(({ at }) => at - acceptedAt);
-    expect(times).toHaveLength(10);
-    for (const [index, time] of times.slice(1).entries()) {
-      expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(1000);
-    }
-    expect(bench.eventsOf("breaker.opened")).toEqual([]);
-  });
+  it(
+    "has the permitted ones dialed at the account's pace, and each sent once",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan });
+      const { calls: taken, sent, send } = createTelnyx(bench.now);
+      const { settings } = bench.deps;
+      const providerOf = createProviders(
+        {
+          environment: environmentOf("telnyx", telnyx.secrets),
+          fetch: send,
+          now: bench.now,
+          print: () => undefined,
+        },
+        [],
+      );
+      bench.deps.settings = { ...settings, providerOf };
+      const acceptedAt = bench.now();
+      const requestId = aRequestId(acceptedAt);
+      const calls = callsNow(bench, 20).map((call, index) => ({
+        ...call,
+        requestId,
+        id: toCallId(requestId, index),
+      }));
+      await bench.send(request(calls));
+      await bench.simulate(60);
+      const permitted = calls.filter(({ request: { phone_number } }) => !isOdd(phone_number));
+      const forbidden = calls.filter(({ request: { phone_number } }) => isOdd(phone_number));
+      expect([permitted.length, forbidden.length]).toEqual([10, 10]);
+      expect(await statesOf(bench, permitted)).toEqual(allIn(permitted, "PLACED"));
+      expect(await statesOf(bench, forbidden)).toEqual(allIn(forbidden, "REJECTED"));
+      for (const call of forbidden) {
+        expect(await rowOf(bench, call)).toMatchObject({ reason: "telnyx_d13" });
+      }
+      expect(sent.toSorted()).toEqual(calls.map((one) => one.request.phone_number).toSorted());
+      const times = taken.placed.map(({ at }) => at - acceptedAt);
+      expect(times).toHaveLength(10);
+      for (const [index, time] of times.slice(1).entries()) {
+        expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(1000);
+      }
+      expect(bench.eventsOf("breaker.opened")).toEqual([]);
+    },
+  );
 });

@@ -26,6 +26,7 @@ import {
   statesOf,
 } from "#test/support/dialer-calls.ts";
 import { removeCurrent } from "#test/support/documents.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const again = { retryAfterSeconds: 5 };
 
@@ -55,19 +56,23 @@ describe("an operator's cancellation", () => {
     expect(await statesOf(bench, [before, later])).toEqual(["CANCELLED", "PLACED"]);
   });
 
-  it("on a request ends all of it, by whatever clock and however often it is accepted", async () => {
-    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
-    const [ahead, repeated] = [callTo("agent_sales"), callTo("agent_sales")];
-    const at = bench.now();
-    for (const { requestId } of [ahead, repeated]) await cancel(bench, { request: requestId });
-    // The API's clock is ahead; a repeat under an Idempotency-Key, after the calls have expired, renews the time.
-    await sendEach(bench, { ...ahead, acceptedAt: at + 1000 });
-    await bench.run(2 * 3600);
-    await sendEach(bench, { ...repeated, acceptedAt: bench.now() });
-    await bench.deliver();
-    expect(await statesOf(bench, [ahead, repeated])).toEqual(["CANCELLED", "CANCELLED"]);
-    expect(bench.dialed).toEqual([]);
-  });
+  it(
+    "on a request ends all of it, by whatever clock and however often it is accepted",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+      const [ahead, repeated] = [callTo("agent_sales"), callTo("agent_sales")];
+      const at = bench.now();
+      for (const { requestId } of [ahead, repeated]) await cancel(bench, { request: requestId });
+      // The API's clock is ahead; a repeat under an Idempotency-Key, after the calls have expired, renews the time.
+      await sendEach(bench, { ...ahead, acceptedAt: at + 1000 });
+      await bench.run(2 * 3600);
+      await sendEach(bench, { ...repeated, acceptedAt: bench.now() });
+      await bench.deliver();
+      expect(await statesOf(bench, [ahead, repeated])).toEqual(["CANCELLED", "CANCELLED"]);
+      expect(bench.dialed).toEqual([]);
+    },
+  );
 
   it("on a request ends its redials of up to ten seconds later, as clocks differ, and none after", async () => {
     const bench = createDialerBench();
@@ -115,7 +120,7 @@ describe("an operator's cancellation", () => {
     expect(await rowsIn(bench, "CANCELLED")).toHaveLength(30 - bench.dialed.length);
   });
 
-  it("ends what waits for its account's pace, and what is paused", async () => {
+  it("ends what waits for its account's pace, and what is paused", inSlowTier, async () => {
     const providers = { webhook: { callsPerSecond: 0.1 } };
     const bench = createDialerBench({ plan: { providers } });
     const calls = callsNow(bench, 20);
@@ -157,27 +162,32 @@ describe("an operator's pause", () => {
   it.each<[string, Pausable]>([
     ["an agent", { agent: "agent_sales" }],
     ["an account", { account: "sales-hook" }],
-  ])("of %s keeps its calls waiting without a message, and no other's", async (_, what) => {
-    const bench = createDialerBench({ plan });
-    await pause(bench, what);
-    const calls = callsNow(bench, 30);
-    const other = callTo("agent_support");
-    await sendEach(bench, ...calls, other);
-    await bench.deliver();
-    expect(await stateOf(bench, other)).toBe("PLACED");
-    const sent = bench.sent();
-    await bench.run(600);
-    expect(bench.sent()).toBe(sent);
-    expect(bench.dialed).toHaveLength(1);
-    expect(await rowsIn(bench, "WAITING")).toHaveLength(30);
-    await resume(bench, what);
-    await bench.run(70);
-    expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
-    expect(bench.dialed).toHaveLength(31);
-  });
+  ])(
+    "of %s keeps its calls waiting without a message, and no other's",
+    inSlowTier,
+    async (_, what) => {
+      const bench = createDialerBench({ plan });
+      await pause(bench, what);
+      const calls = callsNow(bench, 30);
+      const other = callTo("agent_support");
+      await sendEach(bench, ...calls, other);
+      await bench.deliver();
+      expect(await stateOf(bench, other)).toBe("PLACED");
+      const sent = bench.sent();
+      await bench.run(600);
+      expect(bench.sent()).toBe(sent);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await rowsIn(bench, "WAITING")).toHaveLength(30);
+      await resume(bench, what);
+      await bench.run(70);
+      expect(await statesOf(bench, calls)).toEqual(calls.map(() => "PLACED"));
+      expect(bench.dialed).toHaveLength(31);
+    },
+  );
 
   it.each([10, 50, 55, 61, 90, 300])(
     "that ends after %i minutes lets its calls go within the next sweeps",
+    inSlowTier,
     async (minutes) => {
       const bench = createDialerBench();
       await pause(bench, { agent: "agent_sales" });
@@ -228,19 +238,23 @@ describe("an operator's pause", () => {
     expect(bench.dialed).toEqual([]);
   });
 
-  it("does not keep calls past their time: an hour later they have EXPIRED", async () => {
-    const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
-    await pause(bench, { agent: "agent_sales" });
-    const early = aCallNow(bench);
-    await sendEach(bench, early);
-    await bench.simulate(5400);
-    const late = aCallNow(bench);
-    await sendEach(bench, late);
-    await bench.simulate(2 * 3600 + 70 - 5400);
-    expect(await stateOf(bench, early)).toBe("EXPIRED");
-    expect(await stateOf(bench, late)).toBe("WAITING");
-    expect(bench.dialed).toEqual([]);
-  });
+  it(
+    "does not keep calls past their time: an hour later they have EXPIRED",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { expireAfterHours: 1 } });
+      await pause(bench, { agent: "agent_sales" });
+      const early = aCallNow(bench);
+      await sendEach(bench, early);
+      await bench.simulate(5400);
+      const late = aCallNow(bench);
+      await sendEach(bench, late);
+      await bench.simulate(2 * 3600 + 70 - 5400);
+      expect(await stateOf(bench, early)).toBe("EXPIRED");
+      expect(await stateOf(bench, late)).toBe("WAITING");
+      expect(bench.dialed).toEqual([]);
+    },
+  );
 
   it("keeps an unknown call from being sent again", async () => {
     const agents = { a: { provider: "webhook", url: "http://127.0.0.1:9/", idempotent: true } };
@@ -330,26 +344,30 @@ describe("the do-not-call list", () => {
     expect((await statesOf(bench, calls)).filter((state) => state === "REJECTED")).toHaveLength(1);
   });
 
-  it("lets nobody be dialed where it was made under another HASH_KEY, or cannot be read", async () => {
-    const bench = createDialerBench();
-    await neverCall(bench, number, "a0".repeat(32));
-    const call = other(bench);
-    await sendEach(bench, call);
-    expect(await bench.deliver()).toEqual([again]);
-    expect(bench.dialed).toEqual([]);
-    expect(bench.eventsOf("hash_key.missing")).toMatchObject([{ level: "alarm", count: 1 }]);
-    expect(bench.eventsOf("ledger.unreachable")).toEqual([]);
-    bench.breakDocuments({
-      read: (keys) =>
-        keys.some(({ kind }) => kind === "do-not-call") ? boom() : bench.documents.read(keys),
-    });
-    await bench.run(200);
-    expect(bench.dialed).toEqual([]);
-    bench.repairLedger();
-    await removeCurrent(bench.documents, doNotCallListKey);
-    await bench.run(600);
-    expect(await stateOf(bench, call)).toBe("PLACED");
-  });
+  it(
+    "lets nobody be dialed where it was made under another HASH_KEY, or cannot be read",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      await neverCall(bench, number, "a0".repeat(32));
+      const call = other(bench);
+      await sendEach(bench, call);
+      expect(await bench.deliver()).toEqual([again]);
+      expect(bench.dialed).toEqual([]);
+      expect(bench.eventsOf("hash_key.missing")).toMatchObject([{ level: "alarm", count: 1 }]);
+      expect(bench.eventsOf("ledger.unreachable")).toEqual([]);
+      bench.breakDocuments({
+        read: (keys) =>
+          keys.some(({ kind }) => kind === "do-not-call") ? boom() : bench.documents.read(keys),
+      });
+      await bench.run(200);
+      expect(bench.dialed).toEqual([]);
+      bench.repairLedger();
+      await removeCurrent(bench.documents, doNotCallListKey);
+      await bench.run(600);
+      expect(await stateOf(bench, call)).toBe("PLACED");
+    },
+  );
 
   it("costs an account no probe of its breaker", async () => {
     const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 1 } } } });

@@ -47,7 +47,7 @@ async function warmUp(bench: Bench): Promise<void> {
 }
 
 describe("a paced account", () => {
-  it("takes 60 calls at 2 a second in half a minute", async () => {
+  it("takes 60 calls at 2 a second in half a minute", inSlowTier, async () => {
     const bench = createBench(paced(2));
     await sendCalls(bench, 60);
     await bench.simulate(60);
@@ -214,7 +214,7 @@ describe("a paced account", () => {
     expect(writes / dialed).toBeLessThanOrEqual(2.1);
   });
 
-  it("does not wait for calls whose hours are over before their turn", async () => {
+  it("does not wait for calls whose hours are over before their turn", inSlowTier, async () => {
     const bench = createBench({
       ...paced(1),
       agents: { agent_sales: { ...webhook, callingHours: "early" }, agent_support: webhook },
@@ -248,7 +248,7 @@ describe("a paced account", () => {
         ...paced(50),
       },
     ],
-  ])("has its calls go once the plan %s", async (_, plan) => {
+  ])("has its calls go once the plan %s", inSlowTier, async (_, plan) => {
     const bench = createBench(paced(0.1));
     await sendCalls(bench, 100);
     await bench.simulate(30);
@@ -258,7 +258,7 @@ describe("a paced account", () => {
     expect(bench.dialed).toHaveLength(100);
   });
 
-  it("takes permits anew where a frozen dialer came too late for its own", async () => {
+  it("takes permits anew where a frozen dialer came too late for its own", inSlowTier, async () => {
     const bench = createBench(paced(10));
     let taken = 0;
     bench.breakDocuments({
@@ -276,31 +276,37 @@ describe("a paced account", () => {
     expect(peak(secondsOf(bench))).toBeLessThanOrEqual(10 + 1);
   });
 
-  it("sends a request within 50 ms of its permit's moment, and none by a void one", async () => {
-    const bench = createBench(paced(10));
-    const permitTimes = new Set<number>();
-    bench.breakDocuments({
-      async takePermits(key, ...rest) {
-        const given = await bench.documents.takePermits(key, ...rest);
-        if (key.kind === "pace") for (const permitAt of given) permitTimes.add(permitAt);
-        return given;
-      },
-    });
-    const sleep = bench.deps.clock.sleep;
-    let random = 11;
-    bench.deps.clock.sleep = async (ms) => {
-      await sleep(ms);
-      random = (random * 16_807) % 2_147_483_647;
-      if (ms > 100 && random % 5 === 0) bench.advance(70); // a process that is slow to wake
-    };
-    await sendCalls(bench, 60);
-    await bench.simulate(120);
-    expect(bench.dialed).toHaveLength(60);
-    for (const { at } of bench.dialed) {
-      expect([...permitTimes].some((permitAt) => at >= permitAt && at <= permitAt + 50)).toBe(true);
-    }
-    expect(permitTimes.size).toBeGreaterThan(60); // some permits were void
-  });
+  it(
+    "sends a request within 50 ms of its permit's moment, and none by a void one",
+    inSlowTier,
+    async () => {
+      const bench = createBench(paced(10));
+      const permitTimes = new Set<number>();
+      bench.breakDocuments({
+        async takePermits(key, ...rest) {
+          const given = await bench.documents.takePermits(key, ...rest);
+          if (key.kind === "pace") for (const permitAt of given) permitTimes.add(permitAt);
+          return given;
+        },
+      });
+      const sleep = bench.deps.clock.sleep;
+      let random = 11;
+      bench.deps.clock.sleep = async (ms) => {
+        await sleep(ms);
+        random = (random * 16_807) % 2_147_483_647;
+        if (ms > 100 && random % 5 === 0) bench.advance(70); // a process that is slow to wake
+      };
+      await sendCalls(bench, 60);
+      await bench.simulate(120);
+      expect(bench.dialed).toHaveLength(60);
+      for (const { at } of bench.dialed) {
+        expect([...permitTimes].some((permitAt) => at >= permitAt && at <= permitAt + 50)).toBe(
+          true,
+        );
+      }
+      expect(permitTimes.size).toBeGreaterThan(60); // some permits were void
+    },
+  );
 
   it("has a call whose permits are void three times wait in its place, not counted as tried", async () => {
     const bench = createBench(paced(10));

@@ -12,6 +12,7 @@ import {
 } from "#test/support/breakers-bench.ts";
 import { allIn, dispatchOf, rowOf, statesOf } from "#test/support/dialer-calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a probe", () => {
   it("is one call, however many deliveries ask for it at once", async () => {
@@ -95,15 +96,19 @@ describe("a probe", () => {
     expect(bench.eventsOf("breaker.update_failed")).toMatchObject([{ level: "warning" }]);
   });
 
-  it("is another call each time, so that one bad call does not hold the rest", async () => {
-    const bench = createBench();
-    const [bad, ...calls] = await putDue(bench, 21);
-    bench.answer = async ({ id }) => (id === bad?.id ? refused : placed);
-    await bench.simulate(130);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-  });
+  it(
+    "is another call each time, so that one bad call does not hold the rest",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      const [bad, ...calls] = await putDue(bench, 21);
+      bench.answer = async ({ id }) => (id === bad?.id ? refused : placed);
+      await bench.simulate(130);
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    },
+  );
 
-  it("goes past calls at the head of its backlog that may not be dialed", async () => {
+  it("goes past calls at the head of its backlog that may not be dialed", inSlowTier, async () => {
     const bench = createBench();
     bench.changePlan({ callingHours: { default: { "mon-sun": ["09:00-17:00"] } } });
     await putDue(bench, 250, { timezone: "+09:00" }); // closed at ten o'clock UTC

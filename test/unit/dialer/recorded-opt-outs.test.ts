@@ -10,6 +10,7 @@ import {
   pollAfter,
 } from "#test/support/results-bench.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Creates a bench whose provider's records tell of opt-outs some time after the end. */
 function createOptOutBench(): Bench {
@@ -56,7 +57,7 @@ describe("a record by which the callee asked not to be called again", () => {
     await callBack(bench, row);
   });
 
-  it("puts the numbers of a list of records onto the list too", async () => {
+  it("puts the numbers of a list of records onto the list too", inSlowTier, async () => {
     const bench = createOptOutBench();
     const calls = await place(bench, 6);
     const records = new Map(

@@ -17,6 +17,7 @@ import {
   sendEach,
   stateOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Redials a call like an operator. Resolves to the new call, which is not sent yet. */
 async function redialed(bench: Bench, call: Call): Promise<Call> {
@@ -155,18 +156,22 @@ describe("a redial", () => {
     expect(await stateOf(bench, redial)).toBe("CANCELLED");
   });
 
-  it("whose ancestors cannot be read is not dialed, and waits until they can", async () => {
-    const { bench, before, redial } = await redialFrom("REJECTED");
-    bench.breakLedger({
-      read: (ids) => (ids.includes(before.id) ? boom() : bench.rows.read(ids)),
-    });
-    await sendEach(bench, redial);
-    expect(await bench.deliver()).toEqual(["ack"]);
-    expect(bench.dialed).toEqual([]);
-    expect(await stateOf(bench, redial)).toBe("WAITING");
-    bench.repairLedger();
-    await bench.run(120);
-    expect(await stateOf(bench, redial)).toBe("PLACED");
-    expect(bench.dialed).toHaveLength(1);
-  });
+  it(
+    "whose ancestors cannot be read is not dialed, and waits until they can",
+    inSlowTier,
+    async () => {
+      const { bench, before, redial } = await redialFrom("REJECTED");
+      bench.breakLedger({
+        read: (ids) => (ids.includes(before.id) ? boom() : bench.rows.read(ids)),
+      });
+      await sendEach(bench, redial);
+      expect(await bench.deliver()).toEqual(["ack"]);
+      expect(bench.dialed).toEqual([]);
+      expect(await stateOf(bench, redial)).toBe("WAITING");
+      bench.repairLedger();
+      await bench.run(120);
+      expect(await stateOf(bench, redial)).toBe("PLACED");
+      expect(bench.dialed).toHaveLength(1);
+    },
+  );
 });

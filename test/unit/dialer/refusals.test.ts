@@ -28,6 +28,7 @@ import {
   statesOf,
 } from "#test/support/dialer-calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const agentRefused: DialOutcome = { kind: "route_refused", code: "twilio_21210" };
 const rejected: DialOutcome = { kind: "rejected", code: "http_422" };
@@ -190,7 +191,7 @@ describe("a refusal of the agent", () => {
     expect(await documentOf(bench, "counters", account)).toBeUndefined();
   });
 
-  it("is over once the plan was corrected, by the next probe", async () => {
+  it("is over once the plan was corrected, by the next probe", inSlowTier, async () => {
     const bench = createBench();
     bench.answer = async (_, route) =>
       "from" in route && route.from === "n" ? agentRefused : placed;
@@ -206,66 +207,80 @@ describe("a refusal of the agent", () => {
 const blamed: DialOutcome = { kind: "rejected", code: "twilio_21211", blamesNumber: true };
 
 describe("refusals that blame the number", () => {
-  it("open the backlog's breaker after fifty different numbers in a row, whatever the codes", async () => {
-    const bench = createBench();
-    for (let n = 0; n < 49; n++) {
-      await dialEach(bench, [n % 2 === 0 ? blamed : { ...blamed, code: "twilio_21217" }]);
-    }
-    await dialEach(bench, [rejected]); // neither placed nor blamed: it ends no run
-    expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    await dialEach(bench, [blamed]);
-    expect(await breakerOf(bench, own)).toMatchObject({
-      state: "open",
-      cause: "calls_refused",
-      code: "numbers_blamed",
-    });
-    expect(bench.eventsOf("breaker.opened")).toMatchObject([
-      {
-        level: "alarm",
-        breaker: own,
-        problem: expect.stringMatching(/^50 different numbers in a row were blamed.*check.*format/),
-      },
-    ]);
-    await dialEach(bench, [placed], { agent_id: "agent_other" });
-    expect(bench.dialed).toHaveLength(52);
-  });
+  it(
+    "open the backlog's breaker after fifty different numbers in a row, whatever the codes",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      for (let n = 0; n < 49; n++) {
+        await dialEach(bench, [n % 2 === 0 ? blamed : { ...blamed, code: "twilio_21217" }]);
+      }
+      await dialEach(bench, [rejected]); // neither placed nor blamed: it ends no run
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      await dialEach(bench, [blamed]);
+      expect(await breakerOf(bench, own)).toMatchObject({
+        state: "open",
+        cause: "calls_refused",
+        code: "numbers_blamed",
+      });
+      expect(bench.eventsOf("breaker.opened")).toMatchObject([
+        {
+          level: "alarm",
+          breaker: own,
+          problem: expect.stringMatching(
+            /^50 different numbers in a row were blamed.*check.*format/,
+          ),
+        },
+      ]);
+      await dialEach(bench, [placed], { agent_id: "agent_other" });
+      expect(bench.dialed).toHaveLength(52);
+    },
+  );
 
-  it("let one call go less and less often from then on, until one is placed", async () => {
-    const bench = createBench();
-    await dialEach(bench, times(50, blamed));
-    bench.answer = async () => blamed;
-    const calls = await putDue(bench, 60);
-    const from = bench.now();
-    await bench.simulate(120);
-    expect(Math.min(...gapsSince(bench, from))).toBeGreaterThanOrEqual(8);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
-    const counted = (await documentOf(bench, "counters", `${own} refusals`))?.value ?? {};
-    expect(Object.keys(counted)).toHaveLength(50);
-    bench.answer = async () => placed;
-    await bench.simulate(130);
-    expect(await stateOfBreaker(bench, own)).toBeUndefined();
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-    expect((await documentOf(bench, "counters", `${own} refusals`))?.value ?? {}).toEqual({});
-  });
+  it(
+    "let one call go less and less often from then on, until one is placed",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      await dialEach(bench, times(50, blamed));
+      bench.answer = async () => blamed;
+      const calls = await putDue(bench, 60);
+      const from = bench.now();
+      await bench.simulate(120);
+      expect(Math.min(...gapsSince(bench, from))).toBeGreaterThanOrEqual(8);
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "WAITING"));
+      const counted = (await documentOf(bench, "counters", `${own} refusals`))?.value ?? {};
+      expect(Object.keys(counted)).toHaveLength(50);
+      bench.answer = async () => placed;
+      await bench.simulate(130);
+      expect(await stateOfBreaker(bench, own)).toBeUndefined();
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+      expect((await documentOf(bench, "counters", `${own} refusals`))?.value ?? {}).toEqual({});
+    },
+  );
 
-  it("count each number once, in whichever process, and store a part of its hash alone", async () => {
-    const bench = createBench();
-    bench.answer = async () => blamed;
-    let hash = "";
-    for (let n = 0; n < 60; n++) {
-      const call = aCallNow(bench);
-      const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-      hash = row.numberHash;
-      await bench.send(dispatchOf([call], "vapi"));
-      await bench.deliver();
-      bench.deps.memory.breakers.countedNumbers.clear(); // as another process has it
-    }
-    expect(opened(bench)).toEqual([]);
-    const { value } = (await documentOf(bench, "counters", `${own} refusals`)) ?? {};
-    expect(value).toEqual({ [`number ${hash.slice(-12)}`]: 1 });
-  });
+  it(
+    "count each number once, in whichever process, and store a part of its hash alone",
+    inSlowTier,
+    async () => {
+      const bench = createBench();
+      bench.answer = async () => blamed;
+      let hash = "";
+      for (let n = 0; n < 60; n++) {
+        const call = aCallNow(bench);
+        const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+        hash = row.numberHash;
+        await bench.send(dispatchOf([call], "vapi"));
+        await bench.deliver();
+        bench.deps.memory.breakers.countedNumbers.clear(); // as another process has it
+      }
+      expect(opened(bench)).toEqual([]);
+      const { value } = (await documentOf(bench, "counters", `${own} refusals`)) ?? {};
+      expect(value).toEqual({ [`number ${hash.slice(-12)}`]: 1 });
+    },
+  );
 
-  it("that ask for a later try count for nothing", async () => {
+  it("that ask for a later try count for nothing", inSlowTier, async () => {
     const bench = createBench();
     const later: DialOutcome = { kind: "not_placed", code: "telnyx_d9", blamesNumber: true };
     await dialEach(bench, times(60, later));
@@ -280,6 +295,7 @@ describe("refusals of calls", () => {
     ["403, which goes to a person", forbidden],
   ])(
     "open the backlog's breaker after twenty equal ones of different numbers: %s",
+    inSlowTier,
     async (_, outcome) => {
       const bench = createBench();
       await dialEach(bench, times(19, outcome));
@@ -294,6 +310,7 @@ describe("refusals of calls", () => {
 
   it.each([rejected, forbidden])(
     "use up no list: probes go less and less often, each of another number, and wait again: %o",
+    inSlowTier,
     async (refusal) => {
       const bench = createBench();
       await dialEach(bench, times(20, refusal));
@@ -318,7 +335,7 @@ describe("refusals of calls", () => {
     },
   );
 
-  it("raise an alarm at the tenth refused probe, and then once a day", async () => {
+  it("raise an alarm at the tenth refused probe, and then once a day", inSlowTier, async () => {
     const bench = createBench();
     await dialEach(bench, times(20, rejected));
     const probe = async () => {
@@ -335,7 +352,7 @@ describe("refusals of calls", () => {
     expect(bench.eventsOf("breaker.refusing")).toHaveLength(2);
   });
 
-  it("end a call whose number is blamed, also as a probe", async () => {
+  it("end a call whose number is blamed, also as a probe", inSlowTier, async () => {
     const bench = createBench();
     await dialEach(bench, times(20, rejected));
     bench.advance((await probeIn(bench, own)) + 1);
@@ -352,14 +369,14 @@ describe("refusals of calls", () => {
       "ones that blame the number, with a success between them",
       (n) => (n === 40 ? placed : blamed),
     ],
-  ])("open it by none of these: %s", async (_, answerOf) => {
+  ])("open it by none of these: %s", inSlowTier, async (_, answerOf) => {
     const bench = createBench();
     for (let n = 0; n < 60; n++) await dialEach(bench, [answerOf(n)]);
     expect(bench.dialed).toHaveLength(60);
     expect(opened(bench)).toEqual([]);
   });
 
-  it("of one number count once in a process", async () => {
+  it("of one number count once in a process", inSlowTier, async () => {
     const bench = createBench();
     bench.answer = async () => rejected;
     for (let n = 0; n < 40; n++) {

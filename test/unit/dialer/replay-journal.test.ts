@@ -56,7 +56,7 @@ async function listedOf(bench: Bench, hashes: readonly string[]): Promise<string
   return hashes.filter((key) => read.get("do-not-call", key) !== undefined);
 }
 
-it("many entries are applied together, in a few statements", async () => {
+it("many entries are applied together, in a few statements", inSlowTier, async () => {
   const bench = createDialerBench();
   const hashes = numbers(2_000);
   for (const one of hashes) await appendEntry({ kind: "list", entries: [one] }, bench.deps);
@@ -66,15 +66,19 @@ it("many entries are applied together, in a few statements", async () => {
   expect(await listedOf(bench, hashes)).toEqual(hashes);
 });
 
-it("a replay ends after each megabyte, so that a sweep stores where it is", async () => {
-  const bench = createDialerBench();
-  const all = numbers(40_000);
-  for (let start = 0; start < all.length; start += 10_000) {
-    await appendEntry({ kind: "list", entries: all.slice(start, start + 10_000) }, bench.deps);
-  }
-  expect(await replayAll(bench.deps)).toBe(5);
-  expect(await listedOf(bench, all)).toEqual(all);
-});
+it(
+  "a replay ends after each megabyte, so that a sweep stores where it is",
+  inSlowTier,
+  async () => {
+    const bench = createDialerBench();
+    const all = numbers(40_000);
+    for (let start = 0; start < all.length; start += 10_000) {
+      await appendEntry({ kind: "list", entries: all.slice(start, start + 10_000) }, bench.deps);
+    }
+    expect(await replayAll(bench.deps)).toBe(5);
+    expect(await listedOf(bench, all)).toEqual(all);
+  },
+);
 
 it("a replay that is killed at each step ends as one that is not", async () => {
   const hashes = numbers(60);

@@ -157,20 +157,24 @@ describe("a ledger that was restored", () => {
     expect(await stateOf(bench, call)).toBe("UNKNOWN");
   });
 
-  it("has each call asked for before it goes to review, though many come due at once", async () => {
-    const bench = createDialerBench({ startAt, plan: asked });
-    const calls = await putWaiting(bench, 40, -minute);
-    await declare(bench, {}, 0.01);
-    await sweeps(bench, 3);
-    bench.advance(11 * minute); // past reviewAfterSeconds
-    let asks = 0;
-    bench.find = async ({ call }) => {
-      if (++asks % 3 === 0) throw new Error("too many requests");
-      return { by: "id", providerCallId: `ring_${call.id}` };
-    };
-    await bench.run(1200);
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
-  });
+  it(
+    "has each call asked for before it goes to review, though many come due at once",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ startAt, plan: asked });
+      const calls = await putWaiting(bench, 40, -minute);
+      await declare(bench, {}, 0.01);
+      await sweeps(bench, 3);
+      bench.advance(11 * minute); // past reviewAfterSeconds
+      let asks = 0;
+      bench.find = async ({ call }) => {
+        if (++asks % 3 === 0) throw new Error("too many requests");
+        return { by: "id", providerCallId: `ring_${call.id}` };
+      };
+      await bench.run(1200);
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "PLACED"));
+    },
+  );
 
   it("waits for review where the plan has no route for the agent any more", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
@@ -285,24 +289,28 @@ describe("the epoch", () => {
     expect(bench.queued()).toHaveLength(1);
   });
 
-  it("that a sweep cannot write raises an alarm, and has nothing dispatched once that lasts for minutes", async () => {
-    const bench = createDialerBench({ startAt });
-    const [call] = await putWaiting(bench, 1, 0);
-    const { epochStore } = bench.deps;
-    bench.deps.epochStore = { ...epochStore, write: boom };
-    await bench.run(70);
-    expect(idsDialed(bench)).toEqual([call?.id]);
-    expect(bench.eventsOf("epoch.unreachable")[0]).toMatchObject({ level: "alarm" });
-    await bench.run(180);
-    // A restore to now would not be noticed while the object store knows no epoch.
-    const [late] = await putWaiting(bench, 1, 0);
-    await bench.run(180);
-    expect(idsDialed(bench)).toEqual([call?.id]);
-    expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
-    bench.deps.epochStore = epochStore;
-    await bench.run(130);
-    expect(idsDialed(bench)).toEqual([call?.id, late?.id]);
-  });
+  it(
+    "that a sweep cannot write raises an alarm, and has nothing dispatched once that lasts for minutes",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ startAt });
+      const [call] = await putWaiting(bench, 1, 0);
+      const { epochStore } = bench.deps;
+      bench.deps.epochStore = { ...epochStore, write: boom };
+      await bench.run(70);
+      expect(idsDialed(bench)).toEqual([call?.id]);
+      expect(bench.eventsOf("epoch.unreachable")[0]).toMatchObject({ level: "alarm" });
+      await bench.run(180);
+      // A restore to now would not be noticed while the object store knows no epoch.
+      const [late] = await putWaiting(bench, 1, 0);
+      await bench.run(180);
+      expect(idsDialed(bench)).toEqual([call?.id]);
+      expect(bench.eventsOf("sweep.failed")[0]).toMatchObject({ level: "alarm" });
+      bench.deps.epochStore = epochStore;
+      await bench.run(130);
+      expect(idsDialed(bench)).toEqual([call?.id, late?.id]);
+    },
+  );
 
   it("that a process could never read lets its calls wait for a sweep, and later failures hold nobody up for minutes", async () => {
     const bench = createDialerBench({ startAt });

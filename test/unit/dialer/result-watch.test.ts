@@ -11,7 +11,7 @@ import {
 } from "#shared/policy/result-watch.ts";
 import { type Bench, callsNow, documentOf, rowsIn, sendEach } from "#test/support/dialer-calls.ts";
 import { createBench, minuteMs, nothing } from "#test/support/results-bench.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 import { pauseKeyOf } from "#shared/rules/pause.ts";
 
 const agent = "agent_sales";
@@ -46,36 +46,40 @@ const create = (results: object = { pauseAgents: true }) =>
   createBench(results, { providers: { twilio: { callsPerSecond: 100 } } });
 
 describe("an agent whose answered calls end at once", () => {
-  it("is paused by the system, with an alarm, at the twentieth of thirty, and dialed again once an operator resumes it", async () => {
-    const bench = create();
-    await endCalls(
-      bench,
-      ...some(10, result("completed", 40)),
-      ...some(19, result("completed", 2)),
-    );
-    expect(await pauseOf(bench)).toBeUndefined();
-    await endCalls(bench, result("voicemail", 1), result("no_answer"), result("completed", 3));
-    expect(await pauseOf(bench)).toMatchObject({ of: { agent }, by: "system" });
-    const alarms = bench.events.filter(({ level, event }) => level === "alarm" && event !== "x");
-    expect(alarms).toEqual([
-      { level: "alarm", event: "agent.paused", agent_id: agent, reason: "short_calls" },
-    ]);
-    const dialed = bench.dialed.length;
-    await sendEach(bench, ...callsNow(bench, 2));
-    await bench.simulate(120);
-    expect(bench.dialed).toHaveLength(dialed);
-    expect((await rowsIn(bench, "WAITING")).map(({ reason }) => reason)).toEqual([
-      "paused",
-      "paused",
-    ]);
-    const { kind, key } = pauseKeyOf({ agent });
-    const stored = await documentOf(bench, kind, key);
-    await bench.documents.remove([{ kind, key, seen: stored?.version ?? "" }]);
-    await bench.simulate(120);
-    expect(bench.dialed).toHaveLength(dialed + 2);
-    await endCalls(bench, ...some(19, result("completed", 2)));
-    expect(await pauseOf(bench)).toBeUndefined();
-  });
+  it(
+    "is paused by the system, with an alarm, at the twentieth of thirty, and dialed again once an operator resumes it",
+    inSlowTier,
+    async () => {
+      const bench = create();
+      await endCalls(
+        bench,
+        ...some(10, result("completed", 40)),
+        ...some(19, result("completed", 2)),
+      );
+      expect(await pauseOf(bench)).toBeUndefined();
+      await endCalls(bench, result("voicemail", 1), result("no_answer"), result("completed", 3));
+      expect(await pauseOf(bench)).toMatchObject({ of: { agent }, by: "system" });
+      const alarms = bench.events.filter(({ level, event }) => level === "alarm" && event !== "x");
+      expect(alarms).toEqual([
+        { level: "alarm", event: "agent.paused", agent_id: agent, reason: "short_calls" },
+      ]);
+      const dialed = bench.dialed.length;
+      await sendEach(bench, ...callsNow(bench, 2));
+      await bench.simulate(120);
+      expect(bench.dialed).toHaveLength(dialed);
+      expect((await rowsIn(bench, "WAITING")).map(({ reason }) => reason)).toEqual([
+        "paused",
+        "paused",
+      ]);
+      const { kind, key } = pauseKeyOf({ agent });
+      const stored = await documentOf(bench, kind, key);
+      await bench.documents.remove([{ kind, key, seen: stored?.version ?? "" }]);
+      await bench.simulate(120);
+      expect(bench.dialed).toHaveLength(dialed + 2);
+      await endCalls(bench, ...some(19, result("completed", 2)));
+      expect(await pauseOf(bench)).toBeUndefined();
+    },
+  );
 
   it("is left alone where the plan does not say so, and nothing is stored of it", async () => {
     const bench = create({});
@@ -130,7 +134,7 @@ describe("an agent whose answered calls end at once", () => {
 });
 
 describe("an agent whose calls are blocked", () => {
-  it("is paused at the tenth in a row", async () => {
+  it("is paused at the tenth in a row", inSlowTier, async () => {
     const bench = create();
     await endCalls(
       bench,

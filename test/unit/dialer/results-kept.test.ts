@@ -14,6 +14,7 @@ import {
   rowOf,
   sendEach,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const minuteMs = 60_000;
 const agent = { provider: "twilio", from: "+12025550100", answerUrl: "https://x.example/" };
@@ -64,29 +65,33 @@ describe("a result that is told", () => {
 });
 
 describe("the calls of an account", () => {
-  it("are polled by one delivery after another, each while it has statements left", async () => {
-    const bench = createBench({}, { providers: { twilio: { pollsPerSecond: 100 } } });
-    const calls = 700;
-    for (let n = 0; n < calls; n++) {
-      const at = bench.now();
-      const row = rowIn("PLACED", aCallNow(bench), { at, dueAt: at, route });
-      await put(bench, { ...row, lane: "results:twilio", dueAt: at, providerCallId: `CA_${n}` });
-    }
-    const asked = new Set<string>();
-    bench.record = async ({ providerCallId }) => {
-      asked.add(providerCallId);
-      return completed;
-    };
-    await pollAfter(bench, 3);
-    const counts = [asked.size];
-    for (let n = 0; n < 4; n++) {
-      bench.advance(1_000);
-      await bench.deliverEvents();
-      counts.push(asked.size);
-    }
-    expect(counts).toEqual([299, 599, 700, 700, 700]);
-    expect(bench.eventsOf("events.failed")).toEqual([]);
-  });
+  it(
+    "are polled by one delivery after another, each while it has statements left",
+    inSlowTier,
+    async () => {
+      const bench = createBench({}, { providers: { twilio: { pollsPerSecond: 100 } } });
+      const calls = 700;
+      for (let n = 0; n < calls; n++) {
+        const at = bench.now();
+        const row = rowIn("PLACED", aCallNow(bench), { at, dueAt: at, route });
+        await put(bench, { ...row, lane: "results:twilio", dueAt: at, providerCallId: `CA_${n}` });
+      }
+      const asked = new Set<string>();
+      bench.record = async ({ providerCallId }) => {
+        asked.add(providerCallId);
+        return completed;
+      };
+      await pollAfter(bench, 3);
+      const counts = [asked.size];
+      for (let n = 0; n < 4; n++) {
+        bench.advance(1_000);
+        await bench.deliverEvents();
+        counts.push(asked.size);
+      }
+      expect(counts).toEqual([299, 599, 700, 700, 700]);
+      expect(bench.eventsOf("events.failed")).toEqual([]);
+    },
+  );
 });
 
 describe("a placed call", () => {

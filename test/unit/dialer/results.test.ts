@@ -16,6 +16,7 @@ import {
   twilio,
 } from "#test/support/results-bench.ts";
 import { firstOf } from "#test/support/first-of.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("the result of a placed call", () => {
   it("is asked for after two minutes, and stays once the call has ended", async () => {
@@ -132,23 +133,27 @@ describe("the result of a placed call", () => {
     expect(bench.eventsOf("results.not_listed")).toHaveLength(1);
   });
 
-  it("is asked for no faster than pollsPerSecond, and never past the next sweep", async () => {
-    const bench = createBench(
-      {},
-      { providers: { twilio: { callsPerSecond: 100, pollsPerSecond: 0.5 } } },
-    );
-    await place(bench, 60);
-    const times: number[] = [];
-    bench.record = async () => {
-      times.push(bench.now());
-      return live;
-    };
-    await pollAfter(bench, 3);
-    const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
-    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2000);
-    expect(times.length).toBeGreaterThanOrEqual(20);
-    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(minuteMs);
-  });
+  it(
+    "is asked for no faster than pollsPerSecond, and never past the next sweep",
+    inSlowTier,
+    async () => {
+      const bench = createBench(
+        {},
+        { providers: { twilio: { callsPerSecond: 100, pollsPerSecond: 0.5 } } },
+      );
+      await place(bench, 60);
+      const times: number[] = [];
+      bench.record = async () => {
+        times.push(bench.now());
+        return live;
+      };
+      await pollAfter(bench, 3);
+      const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2000);
+      expect(times.length).toBeGreaterThanOrEqual(20);
+      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(minuteMs);
+    },
+  );
 
   it("keeps waiting while its account is in trouble, and the other account's is told", async () => {
     const agents = {
@@ -209,49 +214,53 @@ describe("the result of a placed call", () => {
     expect(bench.eventsOf("results.unreachable")).toHaveLength(1);
   });
 
-  it("is asked for in one list of an account with many routes, and not past the time for asking", async () => {
-    const { agent_sales } = twilio.agents;
-    const plain = Object.fromEntries(
-      Array.from({ length: 8 }, (_, n) => [
-        `agent_${n}`,
-        { ...agent_sales, from: `+1202555010${n}` },
-      ]),
-    );
-    const bench = createBench(
-      {},
-      { agents: plain, providers: { twilio: { callsPerSecond: 1000, pollsPerSecond: 1 } } },
-    );
-    const calls = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
-    await sendEach(bench, ...calls);
-    await bench.simulate(10, { firstSweepSeconds: 1000 });
-    expect(bench.dialed).toHaveLength(40);
-    let lists = 0;
-    bench.list = async () => {
-      lists += 1;
-      return new Map(calls.map(({ id }) => [`CA_${id}`, busy]));
-    };
-    await pollAfter(bench, 3);
-    expect(lists).toBe(1);
-    expect((await Promise.all(calls.map((call) => resultOf(bench, call)))).every(Boolean)).toBe(
-      true,
-    );
+  it(
+    "is asked for in one list of an account with many routes, and not past the time for asking",
+    inSlowTier,
+    async () => {
+      const { agent_sales } = twilio.agents;
+      const plain = Object.fromEntries(
+        Array.from({ length: 8 }, (_, n) => [
+          `agent_${n}`,
+          { ...agent_sales, from: `+1202555010${n}` },
+        ]),
+      );
+      const bench = createBench(
+        {},
+        { agents: plain, providers: { twilio: { callsPerSecond: 1000, pollsPerSecond: 1 } } },
+      );
+      const calls = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
+      await sendEach(bench, ...calls);
+      await bench.simulate(10, { firstSweepSeconds: 1000 });
+      expect(bench.dialed).toHaveLength(40);
+      let lists = 0;
+      bench.list = async () => {
+        lists += 1;
+        return new Map(calls.map(({ id }) => [`CA_${id}`, busy]));
+      };
+      await pollAfter(bench, 3);
+      expect(lists).toBe(1);
+      expect((await Promise.all(calls.map((call) => resultOf(bench, call)))).every(Boolean)).toBe(
+        true,
+      );
 
-    const more = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
-    await sendEach(bench, ...more);
-    await bench.simulate(10, { firstSweepSeconds: 1000 });
-    lists = 0;
-    bench.list = async () => {
-      lists += 1;
-      await bench.sleep(15_000);
-      return new Map();
-    };
-    bench.advance(3 * minuteMs);
-    await bench.sweep();
-    const begunAt = bench.now();
-    await bench.deliverEvents();
-    expect(lists).toBeLessThanOrEqual(4);
-    expect(bench.now() - begunAt).toBeLessThan(70_000);
-  });
+      const more = Object.keys(plain).flatMap((agent_id) => callsNow(bench, 5, { agent_id }));
+      await sendEach(bench, ...more);
+      await bench.simulate(10, { firstSweepSeconds: 1000 });
+      lists = 0;
+      bench.list = async () => {
+        lists += 1;
+        await bench.sleep(15_000);
+        return new Map();
+      };
+      bench.advance(3 * minuteMs);
+      await bench.sweep();
+      const begunAt = bench.now();
+      await bench.deliverEvents();
+      expect(lists).toBeLessThanOrEqual(4);
+      expect(bench.now() - begunAt).toBeLessThan(70_000);
+    },
+  );
 
   it("is asked for once, however many messages say so, and not for an old one", async () => {
     const bench = createBench();

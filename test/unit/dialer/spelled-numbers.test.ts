@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, neverCall, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Pairs of numbers by which one phone rings, or may. */
 const pairs = [
@@ -21,7 +22,7 @@ describe("a number in another form", () => {
     expect(bench.dialed).toEqual([]);
   });
 
-  it.each(pairs)("%s counts for the cap with %s", async (one, other) => {
+  it.each(pairs)("%s counts for the cap with %s", inSlowTier, async (one, other) => {
     const plan = { ...everywhere, maxCalls: { count: 1, days: 1 } };
     const bench = createDialerBench({ plan });
     const [first, second] = [one, other].map((phone_number) => aCallNow(bench, { phone_number }));
@@ -35,7 +36,7 @@ describe("a number in another form", () => {
     expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "max_calls" });
   });
 
-  it("that cannot be of the same phone is dialed", async () => {
+  it("that cannot be of the same phone is dialed", inSlowTier, async () => {
     const plan = { ...everywhere, maxCalls: { count: 1, days: 1 } };
     const bench = createDialerBench({ plan });
     await neverCall(bench, "+5511933334444");

@@ -47,19 +47,23 @@ describe("a request", () => {
     expect(idsDialed(bench)).toEqual(idsOf(calls));
   });
 
-  it("of more than 25 becomes rows, and each call is dialed once though it is split twice", async () => {
-    const bench = createDialerBench();
-    const calls = batch(bench, 60);
-    await bench.send(request(calls), request(calls));
-    expect(await bench.deliver()).toEqual(["ack", "ack"]);
-    expect(bench.dialed).toEqual([]);
-    expect(bench.queued()).toEqual([]);
-    await bench.simulate(30);
-    expect(idsDialed(bench)).toEqual(idsOf(calls));
-    const rows = await rowsIn(bench, "PLACED");
-    expect(rows.map(({ batchCalls }) => batchCalls)).toEqual(calls.map(() => 60));
-    expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }, { count: 60 }]);
-  });
+  it(
+    "of more than 25 becomes rows, and each call is dialed once though it is split twice",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      const calls = batch(bench, 60);
+      await bench.send(request(calls), request(calls));
+      expect(await bench.deliver()).toEqual(["ack", "ack"]);
+      expect(bench.dialed).toEqual([]);
+      expect(bench.queued()).toEqual([]);
+      await bench.simulate(30);
+      expect(idsDialed(bench)).toEqual(idsOf(calls));
+      const rows = await rowsIn(bench, "PLACED");
+      expect(rows.map(({ batchCalls }) => batchCalls)).toEqual(calls.map(() => 60));
+      expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }, { count: 60 }]);
+    },
+  );
 
   it("that is throttled half-way is split again, under the same ids", inSlowTier, async () => {
     const bench = createDialerBench();
@@ -101,7 +105,7 @@ describe("the calls of a split request", () => {
     },
   );
 
-  it("are written at the speed that the ledger takes", async () => {
+  it("are written at the speed that the ledger takes", inSlowTier, async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
     bench.deps.rowsPerSecond = 500;
     const writes: { at: number; size: number }[] = [];
@@ -119,21 +123,28 @@ describe("the calls of a split request", () => {
     expect(third - second).toBeGreaterThanOrEqual(1000);
   });
 
-  it("that may go now wait for their turn, beside those that must wait or have ended", async () => {
-    const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T08:00Z" });
-    const calls = batch(bench, 90, { timezone: "UTC" }).map((call, index) => {
-      const fields = [{}, { timezone: "+02:00" }, { phone_number: `+1876555${1000 + index}` }];
-      return { ...call, request: { ...call.request, ...fields[index % 3] } };
-    });
-    await bench.send(request(calls));
-    await bench.deliver();
-    expect((await rowsIn(bench, "WAITING")).length).toBe(60);
-    expect((await rowsIn(bench, "REJECTED")).map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 30 }, () => "destination_denied"),
-    );
-    await bench.simulate(30);
-    expect(idsDialed(bench)).toEqual(idsOf(calls.filter((_, index) => index % 3 === 1)));
-  });
+  it(
+    "that may go now wait for their turn, beside those that must wait or have ended",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        plan: { callingHours: nine },
+        startAt: "2026-06-01T08:00Z",
+      });
+      const calls = batch(bench, 90, { timezone: "UTC" }).map((call, index) => {
+        const fields = [{}, { timezone: "+02:00" }, { phone_number: `+1876555${1000 + index}` }];
+        return { ...call, request: { ...call.request, ...fields[index % 3] } };
+      });
+      await bench.send(request(calls));
+      await bench.deliver();
+      expect((await rowsIn(bench, "WAITING")).length).toBe(60);
+      expect((await rowsIn(bench, "REJECTED")).map(({ reason }) => reason)).toEqual(
+        Array.from({ length: 30 }, () => "destination_denied"),
+      );
+      await bench.simulate(30);
+      expect(idsDialed(bench)).toEqual(idsOf(calls.filter((_, index) => index % 3 === 1)));
+    },
+  );
 
   it("to a paused agent are written at once, and dialed when it is resumed", async () => {
     const bench = createDialerBench();

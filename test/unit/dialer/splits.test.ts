@@ -27,6 +27,7 @@ import {
   twilio,
 } from "#test/support/results-bench.ts";
 import { retry } from "#test/support/retry-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const webhook = (name: string) => ({ provider: "webhook", url: `http://127.0.0.1:9/${name}` });
@@ -78,7 +79,7 @@ describe("a call to a split", () => {
     expect(bench.dialed[0]?.call.request.agent_id).toBe(agentId);
   });
 
-  it("of a large request has its arm in its first row", async () => {
+  it("of a large request has its arm in its first row", inSlowTier, async () => {
     const bench = createDialerBench({ startAt, plan: planOf(half) });
     const agents = await dialEach(bench, 60);
     const others = await dialEach(bench, 60);
@@ -222,25 +223,29 @@ async function resultsOf(bench: Bench) {
 }
 
 describe("results of a split", () => {
-  it("count each chain once, when its last try ends, under the arm of all its tries", async () => {
-    const bench = createResultBench();
-    const agents = await dialEach(bench, 20);
-    const ofA = [...agents.values()].filter((agent) => agent === "agent_a").length;
-    bench.record = async () => busy;
-    await pollAfter(bench, 2);
-    // Calls of agent_a were busy and are tried again; those of agent_b have no retry, so that their chains have ended.
-    const first = await resultsOf(bench);
-    expect(first.b.ended).toBe(20 - ofA);
-    expect(first.a.ended).toBe(0);
-    bench.record = async () => completed;
-    await bench.simulate(20 * 60);
-    await pollAfter(bench, 3);
-    expect(bench.dialed).toHaveLength(20 + ofA);
-    for (const { call } of bench.dialed.slice(20)) expect(call.request.agent_id).toBe("agent_a");
-    const last = await resultsOf(bench);
-    expect(last.a).toEqual({ ended: ofA, answered: ofA, completed: ofA });
-    expect(last.b).toEqual({ ended: 20 - ofA, answered: 0, completed: 0 });
-  });
+  it(
+    "count each chain once, when its last try ends, under the arm of all its tries",
+    inSlowTier,
+    async () => {
+      const bench = createResultBench();
+      const agents = await dialEach(bench, 20);
+      const ofA = [...agents.values()].filter((agent) => agent === "agent_a").length;
+      bench.record = async () => busy;
+      await pollAfter(bench, 2);
+      // Calls of agent_a were busy and are tried again; those of agent_b have no retry, so that their chains have ended.
+      const first = await resultsOf(bench);
+      expect(first.b.ended).toBe(20 - ofA);
+      expect(first.a.ended).toBe(0);
+      bench.record = async () => completed;
+      await bench.simulate(20 * 60);
+      await pollAfter(bench, 3);
+      expect(bench.dialed).toHaveLength(20 + ofA);
+      for (const { call } of bench.dialed.slice(20)) expect(call.request.agent_id).toBe("agent_a");
+      const last = await resultsOf(bench);
+      expect(last.a).toEqual({ ended: ofA, answered: ofA, completed: ofA });
+      expect(last.b).toEqual({ ended: 20 - ofA, answered: 0, completed: 0 });
+    },
+  );
 
   it("leave out calls that nobody knows the result of, until it is known", async () => {
     const bench = createResultBench();

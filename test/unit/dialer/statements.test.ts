@@ -15,6 +15,7 @@ import {
 } from "#test/support/dialer-calls.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 import { createSqliteD1 } from "#test/support/sqlite-d1.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Requests at once of a delivery, as on Cloudflare. */
 const concurrency = 5;
@@ -56,6 +57,7 @@ describe("a delivery of waiting calls", () => {
     { calls: 20, without: 7, withCaps: 14 },
   ])(
     "of $calls takes $without statements, and $withCaps with caps of numbers and a day",
+    inSlowTier,
     async ({ calls, without, withCaps }) => {
       const counted = [await countStatements(calls, {}), await countStatements(calls, caps)];
       expect(counted).toEqual([without, withCaps]);

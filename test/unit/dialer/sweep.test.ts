@@ -20,6 +20,7 @@ import {
   statesOf,
   webhook,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const minute = 60_000;
 const startAt = "2026-06-01T10:00Z";
@@ -42,7 +43,7 @@ describe("a sweep", () => {
     expect(idsDispatched(bench).toSorted()).toEqual(idsOf(calls).toSorted());
   });
 
-  it("sends those that may go now, however many before them may not", async () => {
+  it("sends those that may go now, however many before them may not", inSlowTier, async () => {
     const again = { ...webhook, idempotent: true };
     const callingHours = { default: { "mon-sun": ["09:00-17:00"] } };
     const bench = createDialerBench({
@@ -120,26 +121,30 @@ describe("a sweep", () => {
     expect(await current()).toBe(0);
   });
 
-  it("goes through any number of backlogs, and goes on where it had no time", async () => {
-    const bench = createDialerBench({ plan: { expireAfterHours: 1 }, startAt });
-    const clients = Array.from({ length: 700 }, (_, n) => `client_${n}`);
-    const calls: Call[] = [];
-    for (const client of clients) calls.push(...(await putWaiting(bench, 1, 0, { client })));
-    bench.advance(2 * 60 * minute);
-    bench.breakLedger({
-      async due(query) {
-        bench.advance(100);
-        return bench.rows.due(query);
-      },
-    });
-    for (let n = 0; n < 3; n++) {
-      await bench.sweep();
-      bench.advance(minute);
-    }
-    expect(await statesOf(bench, calls)).toEqual(allIn(calls, "EXPIRED"));
-  });
+  it(
+    "goes through any number of backlogs, and goes on where it had no time",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({ plan: { expireAfterHours: 1 }, startAt });
+      const clients = Array.from({ length: 700 }, (_, n) => `client_${n}`);
+      const calls: Call[] = [];
+      for (const client of clients) calls.push(...(await putWaiting(bench, 1, 0, { client })));
+      bench.advance(2 * 60 * minute);
+      bench.breakLedger({
+        async due(query) {
+          bench.advance(100);
+          return bench.rows.due(query);
+        },
+      });
+      for (let n = 0; n < 3; n++) {
+        await bench.sweep();
+        bench.advance(minute);
+      }
+      expect(await statesOf(bench, calls)).toEqual(allIn(calls, "EXPIRED"));
+    },
+  );
 
-  it("reads what is watched through to its end, page by page", async () => {
+  it("reads what is watched through to its end, page by page", inSlowTier, async () => {
     const bench = createDialerBench();
     for (const call of callsNow(bench, 1200)) {
       await putIn(bench, "DIALING", call, { at: bench.now() - minute });

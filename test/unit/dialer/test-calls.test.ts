@@ -37,6 +37,7 @@ import { aCallNow, message } from "#test/support/dialer-calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { testPlan } from "#test/support/environment.ts";
 import { rowIn } from "#test/support/rows.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const client = testClientOf("acme");
 const plan = parseDialPlan(
@@ -201,7 +202,7 @@ describe("a test client's account", () => {
 describe("what test calls do", () => {
   const number = "+12025550112";
 
-  it("concerns only their own client: caps and opt-outs", async () => {
+  it("concerns only their own client: caps and opt-outs", inSlowTier, async () => {
     const bench = createDialerBench({
       startAt: "2026-11-18T15:00:00Z",
       plan: { maxCalls: { count: 1, days: 1 }, results: {} },

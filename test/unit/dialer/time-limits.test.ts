@@ -79,11 +79,15 @@ describe("a slow ledger", () => {
     return bench;
   }
 
-  it("is given 5 s for each hundred rows of a write, so that a large list is split", async () => {
-    const bench = await createSlowBench(25, 500);
-    expect(await within(60, bench.deliver())).toEqual(["ack"]);
-    expect(await rowsIn(bench, "WAITING")).toHaveLength(500);
-  });
+  it(
+    "is given 5 s for each hundred rows of a write, so that a large list is split",
+    inSlowTier,
+    async () => {
+      const bench = await createSlowBench(25, 500);
+      expect(await within(60, bench.deliver())).toEqual(["ack"]);
+      expect(await rowsIn(bench, "WAITING")).toHaveLength(500);
+    },
+  );
 
   it("has a split end in time, and the next delivery go on with it", inSlowTier, async () => {
     const bench = await createSlowBench(25, 6000); // 150 s in all

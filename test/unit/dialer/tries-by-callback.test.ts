@@ -4,6 +4,7 @@ import { toTryId } from "#shared/calls/tries.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
 import { busy, minuteMs } from "#test/support/results-bench.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
 const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
@@ -30,6 +31,7 @@ async function dial(isKnown: boolean) {
 
 it.each([true, false])(
   "a signed callback has a call tried again, whose placement was known: %s",
+  inSlowTier,
   async (isKnown) => {
     const { bench, call, callBack, second } = await dial(isKnown);
     await callBack();

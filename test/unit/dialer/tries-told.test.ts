@@ -17,6 +17,7 @@ import { deliverFor, toldTo } from "#test/support/events-bench.ts";
 import { busy, completed, nothing, pollAfter } from "#test/support/results-bench.ts";
 import { createRetryBench, noAnswer, placeFirst, retry, tell } from "#test/support/retry-bench.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Returns an event's type, try, tries left and result. */
 const toldOf = ({ body: { type, data } }: Bench["posted"][number]) =>
@@ -31,40 +32,44 @@ async function passHours(bench: Bench, hours: number): Promise<void> {
 }
 
 describe("events of a call that is tried again", () => {
-  it("tell the try and the tries left, and one request.finished comes after the last try", async () => {
-    const bench = createRetryBench(retry, toldTo());
-    const { call, second, third } = await placeFirst(bench);
-    tell(bench, busy, noAnswer, completed);
-    await passHours(bench, 3);
-    expect(bench.posted.map(toldOf)).toEqual([
-      "call.placed 1 2 none",
-      "call.ended 1 2 busy",
-      "call.placed 2 1 none",
-      "call.ended 2 1 no_answer",
-    ]);
-    await passHours(bench, 2);
-    expect(bench.posted.slice(4, -1).map(toldOf).toSorted()).toEqual([
-      "call.answered 3 0 live",
-      "call.ended 3 0 completed",
-      "call.placed 3 0 none",
-    ]);
-    expect(bench.posted.at(-1)?.body).toMatchObject({
-      type: "request.finished",
-      data: {
-        request_id: call.requestId,
-        total: 1,
-        counts: { by_state: { PLACED: 1 }, by_result: { completed: 1 } },
-      },
-    });
-    const ofTries = bench.posted.filter(({ body }) => body.type === "call.placed");
-    expect(ofTries.map(({ body }) => body.data)).toMatchObject(
-      [call, second, third].map(({ id }) => ({ id, request_id: call.requestId, index: 0 })),
-    );
-    await passHours(bench, 1);
-    expect(bench.posted).toHaveLength(8);
-  });
+  it(
+    "tell the try and the tries left, and one request.finished comes after the last try",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench(retry, toldTo());
+      const { call, second, third } = await placeFirst(bench);
+      tell(bench, busy, noAnswer, completed);
+      await passHours(bench, 3);
+      expect(bench.posted.map(toldOf)).toEqual([
+        "call.placed 1 2 none",
+        "call.ended 1 2 busy",
+        "call.placed 2 1 none",
+        "call.ended 2 1 no_answer",
+      ]);
+      await passHours(bench, 2);
+      expect(bench.posted.slice(4, -1).map(toldOf).toSorted()).toEqual([
+        "call.answered 3 0 live",
+        "call.ended 3 0 completed",
+        "call.placed 3 0 none",
+      ]);
+      expect(bench.posted.at(-1)?.body).toMatchObject({
+        type: "request.finished",
+        data: {
+          request_id: call.requestId,
+          total: 1,
+          counts: { by_state: { PLACED: 1 }, by_result: { completed: 1 } },
+        },
+      });
+      const ofTries = bench.posted.filter(({ body }) => body.type === "call.placed");
+      expect(ofTries.map(({ body }) => body.data)).toMatchObject(
+        [call, second, third].map(({ id }) => ({ id, request_id: call.requestId, index: 0 })),
+      );
+      await passHours(bench, 1);
+      expect(bench.posted).toHaveLength(8);
+    },
+  );
 
-  it("tell what the headers of the request said, also of a later try", async () => {
+  it("tell what the headers of the request said, also of a later try", inSlowTier, async () => {
     const bench = createRetryBench(retry, toldTo());
     const campaign = "spring";
     const headers = {
@@ -86,34 +91,42 @@ describe("events of a call that is tried again", () => {
     ]);
   });
 
-  it("tell of no finished request while its polls are hours late and a try may follow", async () => {
-    const bench = createRetryBench(retry, toldTo());
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    bench.advance(3 * 3_600_000);
-    await bench.sweep();
-    await bench.sweep();
-    await deliverFor(bench, 2);
-    expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
-    expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
-    await passHours(bench, 1);
-    expect(bench.dialed).toHaveLength(2);
-  });
+  it(
+    "tell of no finished request while its polls are hours late and a try may follow",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench(retry, toldTo());
+      const { call, second } = await placeFirst(bench);
+      tell(bench, busy);
+      bench.advance(3 * 3_600_000);
+      await bench.sweep();
+      await bench.sweep();
+      await deliverFor(bench, 2);
+      expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
+      expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
+      await passHours(bench, 1);
+      expect(bench.dialed).toHaveLength(2);
+    },
+  );
 
-  it("tell of no finished request while only a later version can read its last try", async () => {
-    const bench = createRetryBench(retry, toldTo());
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    await pollAfter(bench, 2);
-    const json = bench.stored.get(second.id)?.json ?? "";
-    const later = json.replace('"WAITING"', '"TO_COME"');
-    bench.stored.set(second.id, { id: second.id, version: "later", json: later });
-    await deliverFor(bench, 4);
-    expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
-    bench.stored.set(second.id, { id: second.id, version: "later", json });
-    await passHours(bench, 1);
-    expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id]);
-  });
+  it(
+    "tell of no finished request while only a later version can read its last try",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench(retry, toldTo());
+      const { call, second } = await placeFirst(bench);
+      tell(bench, busy);
+      await pollAfter(bench, 2);
+      const json = bench.stored.get(second.id)?.json ?? "";
+      const later = json.replace('"WAITING"', '"TO_COME"');
+      bench.stored.set(second.id, { id: second.id, version: "later", json: later });
+      await deliverFor(bench, 4);
+      expect(bench.posted.map(toldOf)).toEqual(["call.placed 1 2 none", "call.ended 1 2 busy"]);
+      bench.stored.set(second.id, { id: second.id, version: "later", json });
+      await passHours(bench, 1);
+      expect(bench.dialed.map((one) => one.call.id)).toEqual([call.id, second.id]);
+    },
+  );
 
   it("tell that no try is left of a call that was declined, or whose try was cancelled", async () => {
     const bench = createRetryBench(retry, toldTo());
@@ -183,43 +196,53 @@ describe("an operator's view of a try", () => {
 });
 
 describe("a client's request with tries", () => {
-  it("shows each call with its tries, counts the last ones, and is finished after them", async () => {
-    const bench = createRetryBench();
-    const { id, ask, idOf, tryOf } = await post(bench, 2);
-    bench.record = async ({ id: one }) => (one === idOf(0) ? busy : completed);
-    await pollAfter(bench, 2);
-    const { body } = await ask(`/v1/requests/${id}`);
-    expect(body).toMatchObject({
-      total: 2,
-      finished: false,
-      counts: { by_state: { PLACED: 1, WAITING: 1 }, by_result: { completed: 1 } },
-      calls: [
-        {
-          id: idOf(0),
-          index: 0,
-          state: "WAITING",
-          reason: "retry",
-          result: null,
-          tries: [
-            { id: idOf(0), state: "PLACED", result: { status: "busy" } },
-            { id: tryOf(0).id, state: "WAITING", due_at: expect.any(String), result: null },
-          ],
-        },
-        { id: idOf(1), state: "PLACED", result: { status: "completed" }, tries: [{ id: idOf(1) }] },
-      ],
-    });
-    const paged = await ask(`/v1/requests/${id}?limit=1`);
-    expect(paged.body).toMatchObject({ finished: false, counts: body.counts });
-    await bench.simulate(20 * 60);
-    await pollAfter(bench, 3);
-    expect((await ask(`/v1/requests/${id}`)).body).toMatchObject({
-      finished: true,
-      counts: { by_state: { PLACED: 2 }, by_result: { completed: 2 } },
-    });
-  });
+  it(
+    "shows each call with its tries, counts the last ones, and is finished after them",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench();
+      const { id, ask, idOf, tryOf } = await post(bench, 2);
+      bench.record = async ({ id: one }) => (one === idOf(0) ? busy : completed);
+      await pollAfter(bench, 2);
+      const { body } = await ask(`/v1/requests/${id}`);
+      expect(body).toMatchObject({
+        total: 2,
+        finished: false,
+        counts: { by_state: { PLACED: 1, WAITING: 1 }, by_result: { completed: 1 } },
+        calls: [
+          {
+            id: idOf(0),
+            index: 0,
+            state: "WAITING",
+            reason: "retry",
+            result: null,
+            tries: [
+              { id: idOf(0), state: "PLACED", result: { status: "busy" } },
+              { id: tryOf(0).id, state: "WAITING", due_at: expect.any(String), result: null },
+            ],
+          },
+          {
+            id: idOf(1),
+            state: "PLACED",
+            result: { status: "completed" },
+            tries: [{ id: idOf(1) }],
+          },
+        ],
+      });
+      const paged = await ask(`/v1/requests/${id}?limit=1`);
+      expect(paged.body).toMatchObject({ finished: false, counts: body.counts });
+      await bench.simulate(20 * 60);
+      await pollAfter(bench, 3);
+      expect((await ask(`/v1/requests/${id}`)).body).toMatchObject({
+        finished: true,
+        counts: { by_state: { PLACED: 2 }, by_result: { completed: 2 } },
+      });
+    },
+  );
 
   it.each([{ indexes: undefined }, { indexes: [1] }])(
     "ends its waiting tries when it is cancelled: %o",
+    inSlowTier,
     async ({ indexes }) => {
       const bench = createRetryBench();
       const { id, ask, tryOf } = await post(bench, 2);

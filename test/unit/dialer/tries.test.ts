@@ -179,26 +179,30 @@ describe("a call of an agent with retry", () => {
 });
 
 describe("a crash between a result and its next try", () => {
-  it.each(["of the try's row", "after the try's row"])("ends no chain: %s", async (when) => {
-    const bench = createRetryBench();
-    const { call, second } = await placeFirst(bench);
-    tell(bench, busy);
-    const { write } = bench.rows;
-    const isAfter = when.startsWith("after");
-    const failing = isAfter ? 3 : 2;
-    let writes = 0;
-    bench.rows.write = (changes) => (++writes >= failing ? boom() : write(changes));
-    await pollAfter(bench, 2);
-    bench.rows.write = write;
-    expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
-    expect((await rowOf(bench, call)).request).not.toBeNull();
-    expect((await rowIn(bench, second)) === undefined).toBe(!isAfter);
-    await pollAfter(bench, 1);
-    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING" });
-    expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null });
-    await bench.simulate(20 * 60);
-    expect(bench.dialed).toHaveLength(2);
-  });
+  it.each(["of the try's row", "after the try's row"])(
+    "ends no chain: %s",
+    inSlowTier,
+    async (when) => {
+      const bench = createRetryBench();
+      const { call, second } = await placeFirst(bench);
+      tell(bench, busy);
+      const { write } = bench.rows;
+      const isAfter = when.startsWith("after");
+      const failing = isAfter ? 3 : 2;
+      let writes = 0;
+      bench.rows.write = (changes) => (++writes >= failing ? boom() : write(changes));
+      await pollAfter(bench, 2);
+      bench.rows.write = write;
+      expect(await rowOf(bench, call)).toMatchObject({ next: { id: second.id } });
+      expect((await rowOf(bench, call)).request).not.toBeNull();
+      expect((await rowIn(bench, second)) === undefined).toBe(!isAfter);
+      await pollAfter(bench, 1);
+      expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING" });
+      expect(await rowOf(bench, call)).toMatchObject({ request: null, dueAt: null });
+      await bench.simulate(20 * 60);
+      expect(bench.dialed).toHaveLength(2);
+    },
+  );
 });
 
 describe("the next try", () => {
@@ -290,7 +294,7 @@ async function contradict(bench: Bench, call: { id: string }): Promise<void> {
 }
 
 describe("a chain of tries", () => {
-  it("ends where the callee opts out, also between two tries", async () => {
+  it("ends where the callee opts out, also between two tries", inSlowTier, async () => {
     const { bench, call, second } = await placeBusy();
     await optOut(await rowOf(bench, second), bench.deps);
     await bench.simulate(20 * 60);
@@ -309,60 +313,68 @@ describe("a chain of tries", () => {
     expect(await rowIn(bench, second)).toBeUndefined();
   });
 
-  it("is suspended by a try that a person must review, and goes on if it turns out placed", async () => {
-    const bench = createRetryBench();
-    const { second, third } = await placeFirst(bench);
-    tell(bench, busy, busy);
-    bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
-    await pollAfter(bench, 2);
-    await bench.simulate(20 * 60);
-    const row = await rowOf(bench, second);
-    expect(row.state).toBe("NEEDS_REVIEW");
-    await bench.simulate(3600);
-    expect(bench.dialed).toHaveLength(2);
-    const at = bench.now();
-    const found = { at, reason: "found", pollAt: at, providerCallId: `CA_${second.id}` };
-    await bench.send(outcomeOf(second, row.claims[0], found));
-    await bench.deliver();
-    await pollAfter(bench, 1);
-    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", tries: { number: 3 } });
-  });
+  it(
+    "is suspended by a try that a person must review, and goes on if it turns out placed",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench();
+      const { second, third } = await placeFirst(bench);
+      tell(bench, busy, busy);
+      bench.answer = async () => ({ kind: "forbidden", code: "http_403" });
+      await pollAfter(bench, 2);
+      await bench.simulate(20 * 60);
+      const row = await rowOf(bench, second);
+      expect(row.state).toBe("NEEDS_REVIEW");
+      await bench.simulate(3600);
+      expect(bench.dialed).toHaveLength(2);
+      const at = bench.now();
+      const found = { at, reason: "found", pollAt: at, providerCallId: `CA_${second.id}` };
+      await bench.send(outcomeOf(second, row.claims[0], found));
+      await bench.deliver();
+      await pollAfter(bench, 1);
+      expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", tries: { number: 3 } });
+    },
+  );
 
-  it("ends with a try that an operator redials: the redial is a chain of one", async () => {
-    const bench = createRetryBench();
-    const { call, second, third } = await placeFirst(bench);
-    tell(bench, busy, busy, busy);
-    bench.answer = async () => ({ kind: "rejected", code: "http_422" });
-    await pollAfter(bench, 2);
-    await bench.simulate(20 * 60);
-    const row = await rowOf(bench, second);
-    expect(row.state).toBe("REJECTED");
-    const ancestors = [...row.ancestors, second.id];
-    const redial = aCallNow(
-      bench,
-      { phone_number: row.request?.phone_number ?? "" },
-      { ancestors },
-    );
-    const action = { to: "REDIALED", redialedAs: redial.id } as const;
-    const write = { version: bench.deps.random.version(), at: bench.now() };
-    await put(bench, applyAction(row, { action, by: "ops" }, write) ?? row);
-    bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
-    await sendEach(bench, redial);
-    await bench.simulate(10, { firstSweepSeconds: 1000 });
-    expect(await rowOf(bench, redial)).toMatchObject({
-      state: "PLACED",
-      ancestors: [call.id, second.id],
-    });
-    await pollAfter(bench, 3);
-    const redialed = await rowOf(bench, redial);
-    expect(redialed).toMatchObject({ result: { status: "busy" }, request: null });
-    expect([redialed.next, redialed.tries]).toEqual([undefined, undefined]);
-    await bench.simulate(4 * 3600, { sweepSeconds: 600 });
-    expect(bench.dialed).toHaveLength(3);
-    expect(await rowIn(bench, third)).toBeUndefined();
-  });
+  it(
+    "ends with a try that an operator redials: the redial is a chain of one",
+    inSlowTier,
+    async () => {
+      const bench = createRetryBench();
+      const { call, second, third } = await placeFirst(bench);
+      tell(bench, busy, busy, busy);
+      bench.answer = async () => ({ kind: "rejected", code: "http_422" });
+      await pollAfter(bench, 2);
+      await bench.simulate(20 * 60);
+      const row = await rowOf(bench, second);
+      expect(row.state).toBe("REJECTED");
+      const ancestors = [...row.ancestors, second.id];
+      const redial = aCallNow(
+        bench,
+        { phone_number: row.request?.phone_number ?? "" },
+        { ancestors },
+      );
+      const action = { to: "REDIALED", redialedAs: redial.id } as const;
+      const write = { version: bench.deps.random.version(), at: bench.now() };
+      await put(bench, applyAction(row, { action, by: "ops" }, write) ?? row);
+      bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
+      await sendEach(bench, redial);
+      await bench.simulate(10, { firstSweepSeconds: 1000 });
+      expect(await rowOf(bench, redial)).toMatchObject({
+        state: "PLACED",
+        ancestors: [call.id, second.id],
+      });
+      await pollAfter(bench, 3);
+      const redialed = await rowOf(bench, redial);
+      expect(redialed).toMatchObject({ result: { status: "busy" }, request: null });
+      expect([redialed.next, redialed.tries]).toEqual([undefined, undefined]);
+      await bench.simulate(4 * 3600, { sweepSeconds: 600 });
+      expect(bench.dialed).toHaveLength(3);
+      expect(await rowIn(bench, third)).toBeUndefined();
+    },
+  );
 
-  it("expires with its within, also behind a pause", async () => {
+  it("expires with its within, also behind a pause", inSlowTier, async () => {
     const bench = createRetryBench({ ...retry, within: "1h", after: { busy: "15m" } });
     const { second } = await placeFirst(bench);
     tell(bench, busy);

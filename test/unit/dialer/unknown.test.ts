@@ -36,7 +36,7 @@ describe("an idempotent provider", () => {
     expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED", resent: true, attempt: 3 });
   });
 
-  it("is told the attempt that is repeated", async () => {
+  it("is told the attempt that is repeated", inSlowTier, async () => {
     const bench = createDialerBench({ plan });
     const attempts: number[] = [];
     bench.answer = async (_call, _route, attempt) => {
@@ -69,7 +69,7 @@ describe("an idempotent provider", () => {
     { kind: "forbidden", code: "http_403" },
     { kind: "account_refused", code: "http_401" },
     unknown,
-  ])("that answers %o the second time leaves the call to a person", async (second) => {
+  ])("that answers %o the second time leaves the call to a person", inSlowTier, async (second) => {
     const bench = createDialerBench({ plan });
     bench.answer = async () => (bench.dialed.length < 2 ? unknown : second);
     const call = aCall();

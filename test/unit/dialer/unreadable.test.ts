@@ -16,6 +16,7 @@ import {
   sendEach,
   statesOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 // Rows of a later version: one of them must not fail the read of the others, as it would if all were parsed
 // at once.
@@ -51,7 +52,7 @@ async function putLater(bench: Bench, call: Call, fields: object) {
 }
 
 describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
-  it("keeps no sweep from dialing the other twenty calls of its backlog", async () => {
+  it("keeps no sweep from dialing the other twenty calls of its backlog", inSlowTier, async () => {
     const bench = createDialerBench();
     const bad = aCallNow(bench);
     const calls = callsNow(bench, 20);
@@ -64,21 +65,25 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     expect(bench.eventsOf("sweep.failed")).toEqual([]);
   });
 
-  it("is handed back alone, with an alarm, out of a delivery of forty messages", async () => {
-    const bench = createDialerBench();
-    const bad = aCallNow(bench);
-    const calls = callsNow(bench, 39);
-    await putLater(bench, bad, fields);
-    await sendEach(bench, ...calls.slice(0, 20), bad, ...calls.slice(20));
-    const answers = await bench.deliver();
-    expect(answers.map((answer) => answer === "ack")).toEqual(
-      Array.from({ length: 40 }, (__, index) => index !== 20),
-    );
-    expect(answers[20]).toEqual({ retryAfterSeconds: 5 });
-    expect(bench.dialed).toHaveLength(39);
-    expect(bench.eventsOf("row.unreadable")).toMatchObject([{ level: "alarm", call_id: bad.id }]);
-    expect(bench.stored.get(bad.id)?.version).toBe("later");
-  });
+  it(
+    "is handed back alone, with an alarm, out of a delivery of forty messages",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      const bad = aCallNow(bench);
+      const calls = callsNow(bench, 39);
+      await putLater(bench, bad, fields);
+      await sendEach(bench, ...calls.slice(0, 20), bad, ...calls.slice(20));
+      const answers = await bench.deliver();
+      expect(answers.map((answer) => answer === "ack")).toEqual(
+        Array.from({ length: 40 }, (__, index) => index !== 20),
+      );
+      expect(answers[20]).toEqual({ retryAfterSeconds: 5 });
+      expect(bench.dialed).toHaveLength(39);
+      expect(bench.eventsOf("row.unreadable")).toMatchObject([{ level: "alarm", call_id: bad.id }]);
+      expect(bench.stored.get(bad.id)?.version).toBe("later");
+    },
+  );
 
   it("is watched with an alarm, and the others that are watched are looked after", async () => {
     const bench = createDialerBench();
@@ -100,20 +105,24 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     expect(bench.stored.get(bad.id)?.version).toBe("later");
   });
 
-  it("is dialed by the version that can read it, at its message's next attempt", async () => {
-    const bench = createDialerBench();
-    const call = aCallNow(bench);
-    const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
-    const json = JSON.stringify({ ...row, ...fields });
-    bench.stored.set(call.id, { id: call.id, version: "later", json });
-    await bench.send(message(call), due(call));
-    const again = { retryAfterSeconds: 5 };
-    expect(await bench.deliver()).toEqual([again, again]);
-    // After the deployment, the dialer reads the row.
-    bench.stored.set(call.id, { id: call.id, version: "later", json: JSON.stringify(row) });
-    await bench.run(120);
-    expect(idsDialed(bench)).toEqual([call.id]);
-  });
+  it(
+    "is dialed by the version that can read it, at its message's next attempt",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench();
+      const call = aCallNow(bench);
+      const row = await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+      const json = JSON.stringify({ ...row, ...fields });
+      bench.stored.set(call.id, { id: call.id, version: "later", json });
+      await bench.send(message(call), due(call));
+      const again = { retryAfterSeconds: 5 };
+      expect(await bench.deliver()).toEqual([again, again]);
+      // After the deployment, the dialer reads the row.
+      bench.stored.set(call.id, { id: call.id, version: "later", json: JSON.stringify(row) });
+      await bench.run(120);
+      expect(idsDialed(bench)).toEqual([call.id]);
+    },
+  );
 });
 
 describe("an `outcome` of a row that this version cannot read", () => {
@@ -147,6 +156,7 @@ describe("a document that only a later version can read", () => {
 
   it.each(documents)(
     "keeps %s waiting, with one alarm, and no others",
+    inSlowTier,
     async (_, kind, key, value) => {
       const bench = createDialerBench();
       const others = callsNow(bench, 5).map((call) => ({

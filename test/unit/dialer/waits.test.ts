@@ -11,6 +11,7 @@ import {
   putWaiting,
   statesOf,
 } from "#test/support/dialer-calls.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const waitsOf = async (bench: Bench) =>
@@ -28,6 +29,7 @@ function breakQueue(bench: Bench): { fix(): void } {
 describe("a backlog that waits though it need not", () => {
   it.each([false, true])(
     "makes the service unready after ten minutes, across dispatchers, until one dispatches (ends idle: %s)",
+    inSlowTier,
     async (endsIdle) => {
       const bench = createDialerBench({ startAt });
       bench.deps.dispatcher = { ...bench.deps.dispatcher, lifeMs: 50_000, endsIdle };
@@ -45,27 +47,31 @@ describe("a backlog that waits though it need not", () => {
     },
   );
 
-  it("is none that is paused, whose account's pace is used up, or whose breaker is open", async () => {
-    const bench = createDialerBench({
-      startAt,
-      plan: { providers: { webhook: { callsPerSecond: 0.02 } } },
-    });
-    await putWaiting(bench, 40, 0);
-    await bench.simulate(700);
-    expect(await waitsOf(bench)).toEqual({});
-    const paused = createDialerBench({ startAt });
-    await pause(paused, { agent: "agent_sales" });
-    await putWaiting(paused, 3, 0);
-    await paused.simulate(700);
-    expect([await waitsOf(paused), await problemsOf(paused)]).toEqual([{}, []]);
-    const failing = createDialerBench({ startAt });
-    failing.answer = async () => ({ kind: "unknown", code: "http_500" });
-    await putWaiting(failing, 40, 0);
-    await failing.simulate(700);
-    expect(await waitsOf(failing)).toEqual({});
-  });
+  it(
+    "is none that is paused, whose account's pace is used up, or whose breaker is open",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        startAt,
+        plan: { providers: { webhook: { callsPerSecond: 0.02 } } },
+      });
+      await putWaiting(bench, 40, 0);
+      await bench.simulate(700);
+      expect(await waitsOf(bench)).toEqual({});
+      const paused = createDialerBench({ startAt });
+      await pause(paused, { agent: "agent_sales" });
+      await putWaiting(paused, 3, 0);
+      await paused.simulate(700);
+      expect([await waitsOf(paused), await problemsOf(paused)]).toEqual([{}, []]);
+      const failing = createDialerBench({ startAt });
+      failing.answer = async () => ({ kind: "unknown", code: "http_500" });
+      await putWaiting(failing, 40, 0);
+      await failing.simulate(700);
+      expect(await waitsOf(failing)).toEqual({});
+    },
+  );
 
-  it("is none that is held by long requests", async () => {
+  it("is none that is held by long requests", inSlowTier, async () => {
     const bench = createDialerBench({ startAt, concurrency: 2, consumers: 1 });
     bench.answer = async () => {
       await bench.sleep(100_000);

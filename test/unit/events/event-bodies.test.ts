@@ -17,7 +17,7 @@ import { applyAction, type OperatorAction } from "#shared/calls/transitions.ts";
 import { echoOf, findReceiver, receiverSchema } from "#shared/dial-plan/receivers.ts";
 import { aCall } from "#test/support/calls.ts";
 import { rowIn } from "#test/support/rows.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const entry = receiverSchema.parse({ url: "https://example.com/events", echo: ["lead_id"] });
 const receiver = findReceiver(clientNamed("crm"), { events: { "*": entry } });
@@ -174,7 +174,7 @@ describe("the schema of an event's body", () => {
     );
   });
 
-  it.each(eventTypes)("of %s has just the fields that its bodies have", (type) => {
+  it.each(eventTypes)("of %s has just the fields that its bodies have", inSlowTier, (type) => {
     const { post } = document.webhooks[type];
     const { schema, example } = post.requestBody.content["application/json"];
     const inSchema = new Set(pathsOf(schema, type));

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { cacheWhileUnchanged } from "#infra/local/cache-while-unchanged.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 let root: string;
 let made = 0;
@@ -41,7 +42,7 @@ it.each([
   ["came", () => write("src/c.ts", "")],
   ["has gone", () => rm(join(root, "b.toml"))],
   ["has another name", () => write("c.toml", "2").then(() => rm(join(root, "b.toml")))],
-])("a cached result is made again where a file %s", async (_, change) => {
+])("a cached result is made again where a file %s", inSlowTier, async (_, change) => {
   await get();
   await change();
   expect(await get()).toEqual({ n: 2 });
@@ -55,15 +56,19 @@ it("a result is not cached where a file changed while it was made, or where it i
   expect(await get()).toEqual({ n: 3 });
 });
 
-it("a result is cached though making it wrote files, and made again where one of those has changed or gone", async () => {
-  await mkdir(join(root, "src/made"));
-  expect(await get(() => write("src/made/page.html", "1"))).toEqual({ n: 1 });
-  expect(await get()).toEqual({ n: 1 });
-  await write("src/made/page.html", "another");
-  expect(await get()).toEqual({ n: 2 });
-  await rm(join(root, "src/made"), { recursive: true });
-  expect(await get()).toEqual({ n: 3 });
-});
+it(
+  "a result is cached though making it wrote files, and made again where one of those has changed or gone",
+  inSlowTier,
+  async () => {
+    await mkdir(join(root, "src/made"));
+    expect(await get(() => write("src/made/page.html", "1"))).toEqual({ n: 1 });
+    expect(await get()).toEqual({ n: 1 });
+    await write("src/made/page.html", "another");
+    expect(await get()).toEqual({ n: 2 });
+    await rm(join(root, "src/made"), { recursive: true });
+    expect(await get()).toEqual({ n: 3 });
+  },
+);
 
 it("a cached result is whole for several that make it at once", async () => {
   const all = await Promise.all(Array.from({ length: 8 }, () => get()));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { bundleForLambda } from "#infra/aws/bundle.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 let directory: string;
 beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), "start-in-one-"))));
@@ -24,7 +25,7 @@ const sources = {
       (await import(~one)).one(), (await import(~other)).other(), next()];`,
 };
 
-it("evaluates one module at its start, whose state later ones share", async () => {
+it("evaluates one module at its start, whose state later ones share", inSlowTier, async () => {
   for (const [name, text] of Object.entries(sources)) {
     await writeFile(join(directory, name), text.replaceAll(/~(\w+)/g, `"./$1.ts"`));
   }

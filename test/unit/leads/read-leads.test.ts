@@ -8,7 +8,7 @@ import { readNumbers } from "#shared/leads/read-numbers.ts";
 import { readTable } from "#shared/leads/read-table.ts";
 import { callRequestSchema } from "#shared/calls/call-request.ts";
 import { isE164 } from "#shared/telephony/phone-number.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const utf16 = (text: string) => new Uint8Array(Buffer.from(text, "utf16le"));
@@ -87,7 +87,7 @@ describe("a file of leads", () => {
     ["[1", "is not JSON"],
     ['{"phone": "1"}', "must be a JSON array"],
     [`phone\n${"2025550123\n".repeat(100_001)}`, "more than 100,000 rows"],
-  ])("that is none is refused as a whole", (text, why) => {
+  ])("that is none is refused as a whole", inSlowTier, (text, why) => {
     expect(() => readTable(bytesOf(text))).toThrow(why);
   });
 

@@ -8,7 +8,7 @@ import { hourMs } from "#shared/lib/units.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const leadsOf = (count: number): Lead[] =>
   Array.from({ length: count }, (_, index) => ({
@@ -84,26 +84,30 @@ function createBench() {
 }
 
 describe("leads", () => {
-  it("are sent in parts of one campaign, and the same file calls nobody again", async () => {
-    const { send, accepted, campaigns, pass } = createBench();
-    const sent = await send(leadsOf(10));
-    expect(sent).toMatchObject({ parts: 3, partsSent: 3, calls: 10 });
-    expect([sent.requestIds.length, [...campaigns]]).toEqual([3, ["spring"]]);
-    for (const [ms, campaign] of [
-      [0, "spring"],
-      [0, "summer"],
-      [30 * 24 * hourMs, "spring"],
-    ] as const) {
-      pass(ms);
-      const reordered = leadsOf(10).toReversed();
-      await expect(send(reordered, { campaign })).rejects.toThrow(
-        "This file was sent at 2026-11-24T09:00:00.000Z as campaign spring.",
-      );
-    }
-    expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(1));
-    await send(leadsOf(10), { again: 1 });
-    expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(2));
-  });
+  it(
+    "are sent in parts of one campaign, and the same file calls nobody again",
+    inSlowTier,
+    async () => {
+      const { send, accepted, campaigns, pass } = createBench();
+      const sent = await send(leadsOf(10));
+      expect(sent).toMatchObject({ parts: 3, partsSent: 3, calls: 10 });
+      expect([sent.requestIds.length, [...campaigns]]).toEqual([3, ["spring"]]);
+      for (const [ms, campaign] of [
+        [0, "spring"],
+        [0, "summer"],
+        [30 * 24 * hourMs, "spring"],
+      ] as const) {
+        pass(ms);
+        const reordered = leadsOf(10).toReversed();
+        await expect(send(reordered, { campaign })).rejects.toThrow(
+          "This file was sent at 2026-11-24T09:00:00.000Z as campaign spring.",
+        );
+      }
+      expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(1));
+      await send(leadsOf(10), { again: 1 });
+      expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(2));
+    },
+  );
 
   it("are left out where they are not to be called, and stay left out when a part is repeated", async () => {
     const { send, accepted, bodies } = createBench();
@@ -144,22 +148,29 @@ describe("leads", () => {
     expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(6).fill(1));
   });
 
-  it("make the same parts in any order and with any agent, and other ones with other numbers", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.shuffledSubarray(leadsOf(9), { minLength: 9 }), async (leads) => {
-        expect(await divideLeads(leads)).toEqual(await divideLeads(leadsOf(9)));
-      }),
-    );
-    const one = await divideLeads(leadsOf(3));
-    const [lead, ...rest] = leadsOf(3);
-    if (lead === undefined) throw new Error("there are leads");
-    const other = await divideLeads([{ ...lead, call: { ...lead.call, agent_id: "b" } }, ...rest]);
-    expect(other.file).toBe(one.file);
-    expect((await divideLeads(rest)).file).not.toBe(one.file);
-    expect((await divideLeads(rest)).parts[0]?.digest).not.toBe(one.parts[0]?.digest);
-  });
+  it(
+    "make the same parts in any order and with any agent, and other ones with other numbers",
+    inSlowTier,
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.shuffledSubarray(leadsOf(9), { minLength: 9 }), async (leads) => {
+          expect(await divideLeads(leads)).toEqual(await divideLeads(leadsOf(9)));
+        }),
+      );
+      const one = await divideLeads(leadsOf(3));
+      const [lead, ...rest] = leadsOf(3);
+      if (lead === undefined) throw new Error("there are leads");
+      const other = await divideLeads([
+        { ...lead, call: { ...lead.call, agent_id: "b" } },
+        ...rest,
+      ]);
+      expect(other.file).toBe(one.file);
+      expect((await divideLeads(rest)).file).not.toBe(one.file);
+      expect((await divideLeads(rest)).parts[0]?.digest).not.toBe(one.parts[0]?.digest);
+    },
+  );
 
-  it("fill parts up to the endpoint's limits", async () => {
+  it("fill parts up to the endpoint's limits", inSlowTier, async () => {
     const many = Array.from({ length: 10_001 }, (_, index): Lead => ({
       line: index + 2,
       original: "",
@@ -186,7 +197,7 @@ function refusedAsSent(error: unknown): { partsSent: number } {
 }
 
 describe("an interrupted sending", () => {
-  it("is stopped after a part, which is noted as sent", async () => {
+  it("is stopped after a part, which is noted as sent", inSlowTier, async () => {
     const { api, post } = createBench();
     const divided = await divideLeads(leadsOf(10), { callsMax: 4, bytesMax: 10_000 });
     const sending = { ...divided, campaign: "spring", leftOut: new Set<string>() };
@@ -235,7 +246,7 @@ describe("an interrupted sending", () => {
     expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(4).fill(1));
   });
 
-  it("goes on later, and each person is called once whatever was lost", async () => {
+  it("goes on later, and each person is called once whatever was lost", inSlowTier, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(attempt, { maxLength: 5 }), async (attempts) => {
         const { send, accepted, pass, findLost } = createBench();

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as mini from "zod/mini";
 import * as later from "#shared/lib/zod.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Builds the same schema by the functions of either module. */
 function schemaBy(z: Omit<typeof mini, "default">) {
@@ -45,7 +46,7 @@ const anyValue = fc.oneof(
 );
 
 describe("a schema that is built when it is first used", () => {
-  it("parses any value as one that is built at once", () => {
+  it("parses any value as one that is built at once", inSlowTier, () => {
     const atOnce = schemaBy(mini);
     const whenUsed = schemaBy(later);
     fc.assert(

@@ -10,6 +10,7 @@ import {
   publicIpv6,
   spellingsOfIpv4,
 } from "#test/support/spelled-addresses.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const nowhere = { loopback: false };
 const problemOf = (host: string) => findUrlProblem(`https://${host}/hook`, nowhere);
@@ -64,7 +65,7 @@ describe("the address of a client's own receiver", () => {
     );
   });
 
-  it("is public as ipaddr.js says, at both ends of each range and beside them", () => {
+  it("is public as ipaddr.js says, at both ends of each range and beside them", inSlowTier, () => {
     const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6) =>
       address.range() === "unicast" &&
       (address.kind() === "ipv4" || address.match(ipaddr.parseCIDR("2000::/3")));

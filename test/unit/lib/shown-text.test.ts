@@ -6,6 +6,7 @@ import { showControls } from "#functions/console/app/shown-children.ts";
 import { complain, complainOf, print, showLines } from "#infra/cli/print.ts";
 import { textOf } from "#infra/cli/calls/json.ts";
 import { shownText } from "#shared/lib/shown-text.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 
@@ -70,7 +71,7 @@ const own = new Set([
   "infra/local/queue-pump.ts", // a Worker, whose console start.ts prints
 ]);
 
-it("has no other way to a terminal, nor to the page as markup", async () => {
+it("has no other way to a terminal, nor to the page as markup", inSlowTier, async () => {
   const found: string[] = [];
   for await (const file of glob(
     "{infra/cli,infra/local,functions/console,infra/mcp}/**/*.{ts,tsx}",

@@ -7,6 +7,7 @@ import {
   parseSigningKey,
 } from "#shared/lib/standard-webhooks.ts";
 import { anyCharacter } from "#test/support/any-character.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const secret = fc
   .uint8Array({ minLength: 24, maxLength: 64 })
@@ -30,7 +31,7 @@ function isVerified(one: string, text: string, headers: Record<string, string>):
 }
 
 describe("signing by Standard Webhooks", () => {
-  it("is verified by the library, by each of two secrets and no other", () => {
+  it("is verified by the library, by each of two secrets and no other", inSlowTier, () => {
     fc.assert(
       fc.property(twoSecrets, secret, id, body, (own, other, name, text) => {
         fc.pre(!own.includes(other));

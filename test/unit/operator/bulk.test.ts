@@ -14,7 +14,7 @@ import { expectDeclared } from "#test/support/operator-answers.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import { firstOf } from "#test/support/first-of.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 type Api = ReturnType<typeof createTestApi>;
 type Answer = Bulk & { errors: { pointer: string }[] };
@@ -110,37 +110,41 @@ describe("an action on all calls that fit a filter", () => {
     }
   });
 
-  it("counts first, then acts part by part on these calls alone, and is in the audit log", async () => {
-    const { api, read, journal } = await createFilledApi([
-      ...many(120, "WAITING"),
-      ...many(5, "WAITING", "agent_2"),
-      ...many(3, "NEEDS_REVIEW"),
-    ]);
-    const body = { action: "cancel", filter: { agent_id: "agent_1" } };
-    const counted = await work(api, { ...body, dry_run: true });
-    expect(counted).toMatchObject({ found: 120, done: 0, refused: 0 });
-    expect(inState(await read(), "WAITING")).toBe(125);
-    const done = await work(api, body);
-    expect(done).toMatchObject({ found: 120, done: 120, refused: 0 });
-    const rows = await read();
-    expect([inState(rows, "WAITING"), inState(rows, "NEEDS_REVIEW")]).toEqual([5, 3]);
-    const cancelled = rows.filter(({ state }) => state === "CANCELLED");
-    const [first] = cancelled;
-    // A restore does not bring them back.
-    const kept = [...journal.values()].join();
-    expect(cancelled.filter(({ id }) => !kept.includes(requestIdOf(id)))).toEqual([]);
-    expect(first?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "operator" });
-    const entries = (await listDocuments(api.documents, "audit", { limit: 99 })).map(
-      ({ value }) => value,
-    );
-    expect(done.ids.size).toBe(1);
-    const [id = ""] = done.ids;
-    expect(entries.every(({ action }) => action === "bulk_cancel")).toBe(true);
-    expect(entries.every(({ target }) => target.startsWith(`bulk ${id}: agent_id agent_1`))).toBe(
-      true,
-    );
-    expect(entries.reduce((sum, { count = 0 }) => sum + count, 0)).toBe(120);
-  });
+  it(
+    "counts first, then acts part by part on these calls alone, and is in the audit log",
+    inSlowTier,
+    async () => {
+      const { api, read, journal } = await createFilledApi([
+        ...many(120, "WAITING"),
+        ...many(5, "WAITING", "agent_2"),
+        ...many(3, "NEEDS_REVIEW"),
+      ]);
+      const body = { action: "cancel", filter: { agent_id: "agent_1" } };
+      const counted = await work(api, { ...body, dry_run: true });
+      expect(counted).toMatchObject({ found: 120, done: 0, refused: 0 });
+      expect(inState(await read(), "WAITING")).toBe(125);
+      const done = await work(api, body);
+      expect(done).toMatchObject({ found: 120, done: 120, refused: 0 });
+      const rows = await read();
+      expect([inState(rows, "WAITING"), inState(rows, "NEEDS_REVIEW")]).toEqual([5, 3]);
+      const cancelled = rows.filter(({ state }) => state === "CANCELLED");
+      const [first] = cancelled;
+      // A restore does not bring them back.
+      const kept = [...journal.values()].join();
+      expect(cancelled.filter(({ id }) => !kept.includes(requestIdOf(id)))).toEqual([]);
+      expect(first?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "operator" });
+      const entries = (await listDocuments(api.documents, "audit", { limit: 99 })).map(
+        ({ value }) => value,
+      );
+      expect(done.ids.size).toBe(1);
+      const [id = ""] = done.ids;
+      expect(entries.every(({ action }) => action === "bulk_cancel")).toBe(true);
+      expect(entries.every(({ target }) => target.startsWith(`bulk ${id}: agent_id agent_1`))).toBe(
+        true,
+      );
+      expect(entries.reduce((sum, { count = 0 }) => sum + count, 0)).toBe(120);
+    },
+  );
 
   it("leaves what it has not reached when it is aborted", async () => {
     const { api, read } = await createFilledApi(many(120, "NEEDS_REVIEW"));
@@ -218,62 +222,67 @@ describe("an action on all calls that fit a filter", () => {
     await expectOneRedialEach(api, await read());
   });
 
-  it("keeps its promises beside single acts, repeated requests and a failing queue", async () => {
-    const aStep = fc.constantFrom("nothing", "single", "repeat", "fail");
-    const someCalls = fc.array(
-      fc.record({
-        state: fc.constantFrom<CallState>("REJECTED", "NEEDS_REVIEW", "WAITING", "EXPIRED"),
-        agent: fc.constantFrom("agent_1", "agent_2"),
-      }),
-      { minLength: 1, maxLength: 40 },
-    );
-    const works = fc.constantFrom(
-      { action: "redial", filter: { state: "REJECTED" } },
-      {
-        action: "redial",
-        filter: { state: "NEEDS_REVIEW", agent_id: "agent_1" },
-        not_placed: true,
-      },
-      { action: "redial", filter: { state: "EXPIRED", client: "crm" } },
-      { action: "cancel", filter: { agent_id: "agent_1" } },
-      { action: "close", filter: { agent_id: "agent_2" } },
-      { action: "placed", filter: { state: "NEEDS_REVIEW" } },
-    );
-    const plan = { calls: someCalls, body: works, steps: fc.array(aStep, { maxLength: 12 }) };
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({ ...plan, limit: fc.integer({ min: 1, max: 9 }) }),
-        async (one) => {
-          const { api, rows, read } = await createFilledApi(one.calls);
-          const steps = [...one.steps];
-          const send = api.queue.send.bind(api.queue);
-          let failures = 0;
-          api.queue.send = async (message, delaySeconds) => {
-            if (failures-- > 0) throw new Error("the queue is down");
-            await send(message, delaySeconds);
-          };
-          const body = { ...one.body, limit: one.limit };
-          const total = await work(api, body, async ({ cursor }) => {
-            const step = steps.shift();
-            if (step === "fail") failures = 3;
-            if (step === "repeat") await ask(api, "/bulk", { ...body, cursor });
-            if (step === "single") await actOnOne(api, rows[steps.length % rows.length]?.id ?? "");
-          });
-          failures = 0;
-          expect(total.done + total.refused).toBe(total.found);
-          await expectOneRedialEach(api, await read());
-          const after = await read();
-          for (const [n, row] of after.entries()) {
-            const before = rows[n];
-            if (before === undefined || !isMeant(before, one.body)) continue;
-            // Nothing that fits is left as it was.
-            expect(states[row.state].actions).toEqual([]);
-          }
+  it(
+    "keeps its promises beside single acts, repeated requests and a failing queue",
+    inSlowTier,
+    async () => {
+      const aStep = fc.constantFrom("nothing", "single", "repeat", "fail");
+      const someCalls = fc.array(
+        fc.record({
+          state: fc.constantFrom<CallState>("REJECTED", "NEEDS_REVIEW", "WAITING", "EXPIRED"),
+          agent: fc.constantFrom("agent_1", "agent_2"),
+        }),
+        { minLength: 1, maxLength: 40 },
+      );
+      const works = fc.constantFrom(
+        { action: "redial", filter: { state: "REJECTED" } },
+        {
+          action: "redial",
+          filter: { state: "NEEDS_REVIEW", agent_id: "agent_1" },
+          not_placed: true,
         },
-      ),
-      { numRuns: perTier({ quick: 6, slow: 60 }) },
-    );
-  });
+        { action: "redial", filter: { state: "EXPIRED", client: "crm" } },
+        { action: "cancel", filter: { agent_id: "agent_1" } },
+        { action: "close", filter: { agent_id: "agent_2" } },
+        { action: "placed", filter: { state: "NEEDS_REVIEW" } },
+      );
+      const plan = { calls: someCalls, body: works, steps: fc.array(aStep, { maxLength: 12 }) };
+      await fc.assert(
+        fc.asyncProperty(
+          fc.record({ ...plan, limit: fc.integer({ min: 1, max: 9 }) }),
+          async (one) => {
+            const { api, rows, read } = await createFilledApi(one.calls);
+            const steps = [...one.steps];
+            const send = api.queue.send.bind(api.queue);
+            let failures = 0;
+            api.queue.send = async (message, delaySeconds) => {
+              if (failures-- > 0) throw new Error("the queue is down");
+              await send(message, delaySeconds);
+            };
+            const body = { ...one.body, limit: one.limit };
+            const total = await work(api, body, async ({ cursor }) => {
+              const step = steps.shift();
+              if (step === "fail") failures = 3;
+              if (step === "repeat") await ask(api, "/bulk", { ...body, cursor });
+              if (step === "single")
+                await actOnOne(api, rows[steps.length % rows.length]?.id ?? "");
+            });
+            failures = 0;
+            expect(total.done + total.refused).toBe(total.found);
+            await expectOneRedialEach(api, await read());
+            const after = await read();
+            for (const [n, row] of after.entries()) {
+              const before = rows[n];
+              if (before === undefined || !isMeant(before, one.body)) continue;
+              // Nothing that fits is left as it was.
+              expect(states[row.state].actions).toEqual([]);
+            }
+          },
+        ),
+        { numRuns: perTier({ quick: 6, slow: 60 }) },
+      );
+    },
+  );
 });
 
 function isMeant(row: CallRow, { action, filter }: { action: string; filter: object }): boolean {

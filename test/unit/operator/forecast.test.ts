@@ -256,26 +256,30 @@ describe("POST /operator/forecast", () => {
     expect((await bench.forecast(callsOf(2))).counts.blocked).toBe(2);
   });
 
-  it("compares a plan that is not deployed with the one that is, for those that wait too", async () => {
-    const bench = createForecastBench(onePerSecond);
-    await bench.post(callsOf(100));
-    await bench.dialer.simulate(1);
-    const faster = {
-      agents: { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
-      callingHours: { default: "always" },
-      destinations: { allow: ["US"] },
-      providers: { webhook: { callsPerSecond: 10 } },
-    };
-    const { deployed, ...planned } = await bench.forecast(callsOf(100), { plan: faster });
-    const seconds = (until: string | null | undefined) =>
-      Math.round((Date.parse(until ?? "") - bench.dialer.now()) / 1000);
-    expect(seconds(deployed?.accounts[0]?.waiting.last_at)).toBeCloseTo(99, -1);
-    expect(seconds(planned.accounts[0]?.waiting.last_at)).toBeCloseTo(10, -1);
-    expect([seconds(deployed?.last_at), seconds(planned.last_at)]).toEqual([
-      expect.closeTo(199, -1),
-      expect.closeTo(20, -1),
-    ]);
-  });
+  it(
+    "compares a plan that is not deployed with the one that is, for those that wait too",
+    inSlowTier,
+    async () => {
+      const bench = createForecastBench(onePerSecond);
+      await bench.post(callsOf(100));
+      await bench.dialer.simulate(1);
+      const faster = {
+        agents: { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
+        callingHours: { default: "always" },
+        destinations: { allow: ["US"] },
+        providers: { webhook: { callsPerSecond: 10 } },
+      };
+      const { deployed, ...planned } = await bench.forecast(callsOf(100), { plan: faster });
+      const seconds = (until: string | null | undefined) =>
+        Math.round((Date.parse(until ?? "") - bench.dialer.now()) / 1000);
+      expect(seconds(deployed?.accounts[0]?.waiting.last_at)).toBeCloseTo(99, -1);
+      expect(seconds(planned.accounts[0]?.waiting.last_at)).toBeCloseTo(10, -1);
+      expect([seconds(deployed?.last_at), seconds(planned.last_at)]).toEqual([
+        expect.closeTo(199, -1),
+        expect.closeTo(20, -1),
+      ]);
+    },
+  );
 
   it.each([
     ["{", ""],
@@ -295,7 +299,7 @@ describe("POST /operator/forecast", () => {
     expect(text).toContain(`"pointer":"${pointer}"`);
   });
 
-  it("applies the agents of the client's tokens", async () => {
+  it("applies the agents of the client's tokens", inSlowTier, async () => {
     const bench = createForecastBench({});
     const [call] = callsOf(1);
     const other = { ...call, agent_id: "agent_support" };

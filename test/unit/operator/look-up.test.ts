@@ -55,20 +55,24 @@ describe("a number is looked up", () => {
     expect(await recorded()).toMatchObject([{ action: "look_up", by: "opsFind" }]);
   });
 
-  it("at most a hundred in an hour by one operator, of which one that is asked again counts once", async () => {
-    const { ask, recorded, pass } = createAsking();
-    const find = (index: number, token = tokens.opsFind) =>
-      ask("/calls/search", { phone_number: numberAt(index) }, token);
-    for (let index = 0; index < 100; index += 1) expect((await find(index)).status).toBe(200);
-    expect((await find(0)).status).toBe(200);
-    const refused = await find(100);
-    expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3000"]);
-    expect((await ask("/search", { text: numberAt(101) }, tokens.opsFind)).status).toBe(429);
-    expect((await find(100, tokens.operator)).status).toBe(200);
-    expect(await recorded()).toHaveLength(101);
-    pass(3_000_000);
-    expect((await find(100)).status).toBe(200);
-  });
+  it(
+    "at most a hundred in an hour by one operator, of which one that is asked again counts once",
+    inSlowTier,
+    async () => {
+      const { ask, recorded, pass } = createAsking();
+      const find = (index: number, token = tokens.opsFind) =>
+        ask("/calls/search", { phone_number: numberAt(index) }, token);
+      for (let index = 0; index < 100; index += 1) expect((await find(index)).status).toBe(200);
+      expect((await find(0)).status).toBe(200);
+      const refused = await find(100);
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "3000"]);
+      expect((await ask("/search", { text: numberAt(101) }, tokens.opsFind)).status).toBe(429);
+      expect((await find(100, tokens.operator)).status).toBe(200);
+      expect(await recorded()).toHaveLength(101);
+      pass(3_000_000);
+      expect((await find(100)).status).toBe(200);
+    },
+  );
 });
 
 describe("a list of numbers is checked", () => {

@@ -53,7 +53,7 @@ describe("the counts of a request", () => {
     expect(bench.read).toBe(4000);
   });
 
-  it("are each request's own, and are remembered of a thousand", async () => {
+  it("are each request's own, and are remembered of a thousand", inSlowTier, async () => {
     const { bench, progress } = createBench();
     for (let n = 0; n <= 1000; n++) await progress.of(`R${n}`, 1000);
     bench.read = 0;

@@ -6,6 +6,7 @@ import { putDocument } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const webhook = (name: string) => ({ provider: "webhook", url: `http://127.0.0.1:9/${name}` });
 const half = { agent_a: 50, agent_b: 50 };
@@ -44,34 +45,40 @@ describe("a request to a split", () => {
     expect((await withHours({ agent_a: 1, agent_b: 0 }).post(callsOf(1))).status).toBe(201);
   });
 
-  it("is dialed by the arms that the forecast named, in this round and before it", async () => {
-    for (const isFirst of [true, false]) {
-      const bench = createBench({
-        providers: { other: { type: "webhook" } },
-        agents: {
-          ...agents,
-          agent_b: { ...agents.agent_b, provider: "other" },
-          agent_sales: { split: half },
-        },
-      });
-      if (!isFirst) {
-        await bench.post(callsOf(1));
-        await bench.dialer.simulate(5);
+  it(
+    "is dialed by the arms that the forecast named, in this round and before it",
+    inSlowTier,
+    async () => {
+      for (const isFirst of [true, false]) {
+        const bench = createBench({
+          providers: { other: { type: "webhook" } },
+          agents: {
+            ...agents,
+            agent_b: { ...agents.agent_b, provider: "other" },
+            agent_sales: { split: half },
+          },
+        });
+        if (!isFirst) {
+          await bench.post(callsOf(1));
+          await bench.dialer.simulate(5);
+        }
+        const { items = [] } = await bench.forecast(callsOf(20));
+        const accounts = items.map(({ account }) => account);
+        expect(new Set(accounts).size).toBe(2);
+        if (isFirst) continue; // the key is not made yet: the forecast tells how many, not whom
+        const before = bench.dialer.dialed.length;
+        await bench.post(callsOf(20));
+        await bench.dialer.simulate(60);
+        const dialed = bench.dialer.dialed.slice(before);
+        const byNumber = new Map(
+          dialed.map(({ call, route }) => [call.request.phone_number, route]),
+        );
+        expect(callsOf(20).map(({ phone_number }) => byNumber.get(phone_number)?.account)).toEqual(
+          accounts.map((account) => account?.split(":")[0]),
+        );
       }
-      const { items = [] } = await bench.forecast(callsOf(20));
-      const accounts = items.map(({ account }) => account);
-      expect(new Set(accounts).size).toBe(2);
-      if (isFirst) continue; // the key is not made yet: the forecast tells how many, not whom
-      const before = bench.dialer.dialed.length;
-      await bench.post(callsOf(20));
-      await bench.dialer.simulate(60);
-      const dialed = bench.dialer.dialed.slice(before);
-      const byNumber = new Map(dialed.map(({ call, route }) => [call.request.phone_number, route]));
-      expect(callsOf(20).map(({ phone_number }) => byNumber.get(phone_number)?.account)).toEqual(
-        accounts.map((account) => account?.split(":")[0]),
-      );
-    }
-  });
+    },
+  );
 });
 
 describe("operators", () => {

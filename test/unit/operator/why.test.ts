@@ -16,7 +16,7 @@ import { suspendedAt } from "#test/support/document-values.ts";
 import { pause, putDocument } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench, type ForecastBench } from "#test/support/forecast-bench.ts";
-import { perTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
 
 const startAt = "2026-06-01T10:00:00.000Z";
@@ -222,32 +222,38 @@ describe("why calls wait", () => {
     });
   });
 
-  it("names the account of a slow campaign, its limits, and how much of it the campaign gets", async () => {
-    const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
-    const providers = { webhook: { callsPerSecond: 0.02, liveCalls: 5 } };
-    const bench = createForecastBench({ agents, results: {}, providers }, startAt);
-    await bench.post(callsOf(300).slice(0, 200), tokens.crm, { "call-campaign": "other" });
-    await bench.dialer.deliver();
-    await bench.dialer.simulate(1);
-    await bench.post(callsOf(300).slice(200), tokens.crm, { "call-campaign": "spring" });
-    await bench.dialer.deliver();
-    const why = await bench.operator<Why>("/why?client=crm&campaign=spring");
-    expect(why).toMatchObject({ calls: 100, is_whole: true });
-    expect(why.accounts).toMatchObject([
-      {
-        account: "webhook",
-        calls: 100,
-        pace: "1 call in 50 s",
-        limits: [{ reason: "live_calls", limit: 5 }],
-      },
-    ]);
-    const [{ next_hour: soon } = { next_hour: { own: 0, all: 0 } }] = why.accounts;
-    expect(soon.all).toBeGreaterThan(60);
-    expect(soon.all).toBeLessThan(80);
-    expect(soon.own).toBeLessThan(soon.all);
-    expect(why.end_waits_for).toMatchObject([{ reason: "pace" }]);
-    expect(Date.parse(why.expected_end_at ?? "")).toBeGreaterThan(Date.parse(startAt) + 3_600_000);
-  });
+  it(
+    "names the account of a slow campaign, its limits, and how much of it the campaign gets",
+    inSlowTier,
+    async () => {
+      const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
+      const providers = { webhook: { callsPerSecond: 0.02, liveCalls: 5 } };
+      const bench = createForecastBench({ agents, results: {}, providers }, startAt);
+      await bench.post(callsOf(300).slice(0, 200), tokens.crm, { "call-campaign": "other" });
+      await bench.dialer.deliver();
+      await bench.dialer.simulate(1);
+      await bench.post(callsOf(300).slice(200), tokens.crm, { "call-campaign": "spring" });
+      await bench.dialer.deliver();
+      const why = await bench.operator<Why>("/why?client=crm&campaign=spring");
+      expect(why).toMatchObject({ calls: 100, is_whole: true });
+      expect(why.accounts).toMatchObject([
+        {
+          account: "webhook",
+          calls: 100,
+          pace: "1 call in 50 s",
+          limits: [{ reason: "live_calls", limit: 5 }],
+        },
+      ]);
+      const [{ next_hour: soon } = { next_hour: { own: 0, all: 0 } }] = why.accounts;
+      expect(soon.all).toBeGreaterThan(60);
+      expect(soon.all).toBeLessThan(80);
+      expect(soon.own).toBeLessThan(soon.all);
+      expect(why.end_waits_for).toMatchObject([{ reason: "pace" }]);
+      expect(Date.parse(why.expected_end_at ?? "")).toBeGreaterThan(
+        Date.parse(startAt) + 3_600_000,
+      );
+    },
+  );
 
   it("tells about how many wait where there are more than it counts, and as of when", async () => {
     const bench = createForecastBench({}, startAt);

@@ -10,6 +10,7 @@ import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { completed } from "#test/support/results-bench.ts";
 import { webhook } from "#test/support/dialer-calls.ts";
 import { rowIn } from "#test/support/rows.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -174,35 +175,39 @@ describe("a callee's wish to be called back", () => {
     expect(decide(wished, { row: { history: [contradicted] } })).toBe("too_late");
   });
 
-  it("is promised within hours and bounds, whatever it says and whenever it is read", () => {
-    const texts = fc.oneof(
-      fc.string(),
-      fc.anything(),
-      fc
-        .tuple(
-          fc.integer({ min: -3, max: 20 * 24 * 60 }),
-          fc.constantFrom("", "Z", "-05:00", "+14:00"),
-        )
-        .map(([minutes, zone]) => {
-          const local = new Date(acceptedAt + minutes * minuteMs).toISOString().slice(0, 16);
-          return `${local}${zone}`;
+  it(
+    "is promised within hours and bounds, whatever it says and whenever it is read",
+    inSlowTier,
+    () => {
+      const texts = fc.oneof(
+        fc.string(),
+        fc.anything(),
+        fc
+          .tuple(
+            fc.integer({ min: -3, max: 20 * 24 * 60 }),
+            fc.constantFrom("", "Z", "-05:00", "+14:00"),
+          )
+          .map(([minutes, zone]) => {
+            const local = new Date(acceptedAt + minutes * minuteMs).toISOString().slice(0, 16);
+            return `${local}${zone}`;
+          }),
+      );
+      fc.assert(
+        fc.property(texts, fc.integer({ min: 0, max: 4 * 60 }), (wished, minutes) => {
+          const afterMs = minutes * minuteMs;
+          const decided = decide(wished, { hours: office, afterMs });
+          if (decided === undefined || !/^\d/.test(decided)) return;
+          const at = Date.parse(`${decided}Z`);
+          expect(at).toBeGreaterThanOrEqual(acceptedAt + 5 * minuteMs + afterMs);
+          expect(at).toBeLessThan(acceptedAt + 14 * dayMs);
+          // New York is at -05:00 from November on.
+          const local = new Date(at - 5 * hourMs);
+          expect(local.getUTCDay() % 6).not.toBe(0);
+          expect(local.getUTCHours()).toBeGreaterThanOrEqual(9);
+          expect(local.getUTCHours()).toBeLessThan(17);
         }),
-    );
-    fc.assert(
-      fc.property(texts, fc.integer({ min: 0, max: 4 * 60 }), (wished, minutes) => {
-        const afterMs = minutes * minuteMs;
-        const decided = decide(wished, { hours: office, afterMs });
-        if (decided === undefined || !/^\d/.test(decided)) return;
-        const at = Date.parse(`${decided}Z`);
-        expect(at).toBeGreaterThanOrEqual(acceptedAt + 5 * minuteMs + afterMs);
-        expect(at).toBeLessThan(acceptedAt + 14 * dayMs);
-        // New York is at -05:00 from November on.
-        const local = new Date(at - 5 * hourMs);
-        expect(local.getUTCDay() % 6).not.toBe(0);
-        expect(local.getUTCHours()).toBeGreaterThanOrEqual(9);
-        expect(local.getUTCHours()).toBeLessThan(17);
-      }),
-      { numRuns: 300 },
-    );
-  });
+        { numRuns: 300 },
+      );
+    },
+  );
 });

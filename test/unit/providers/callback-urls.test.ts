@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { standInTypes } from "#infra/stand-ins/index.ts";
 import { type Pair, startPair } from "#test/support/stand-ins.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const callbackUrl = "https://calls.example.com/callbacks/a/call_1/v1/0123456789abcdefghijkl";
 let pair: Pair | undefined;
@@ -56,19 +57,27 @@ describe("the maximum duration of a call", () => {
     expect(await requestOf(type, { maxCallMinutes })).toMatchObject(expected);
   });
 
-  it.each([...standInTypes.keys()])("is not named to %s where the plan has none", async (type) => {
-    const request = JSON.stringify(await requestOf(type, {}));
-    expect(request).not.toMatch(/time_?limit|max_?(call_?)?duration|length_timer/i);
-  });
+  it.each([...standInTypes.keys()])(
+    "is not named to %s where the plan has none",
+    inSlowTier,
+    async (type) => {
+      const request = JSON.stringify(await requestOf(type, {}));
+      expect(request).not.toMatch(/time_?limit|max_?(call_?)?duration|length_timer/i);
+    },
+  );
 });
 
 describe("the address for callbacks", () => {
-  it.each(given)("goes to %s with the route's fields %j", async (type, fields, expected) => {
-    const request = JSON.stringify(await requestOf(type, { callbackUrl }, fields));
-    expect(JSON.parse(request)).toMatchObject(expected);
-    expect(request.match(/calls\.example\.com/g)).toHaveLength(1);
-    expect(request).not.toMatch(/"webhook_url":"[^"]*","webhook_urls"|StatusCallbackEvent/);
-  });
+  it.each(given)(
+    "goes to %s with the route's fields %j",
+    inSlowTier,
+    async (type, fields, expected) => {
+      const request = JSON.stringify(await requestOf(type, { callbackUrl }, fields));
+      expect(JSON.parse(request)).toMatchObject(expected);
+      expect(request.match(/calls\.example\.com/g)).toHaveLength(1);
+      expect(request).not.toMatch(/"webhook_url":"[^"]*","webhook_urls"|StatusCallbackEvent/);
+    },
+  );
 
   it("has Twilio tell of the answer, too, where somebody is told of it", async () => {
     const request = await requestOf("twilio", { callbackUrl, reportsAnswer: true });
@@ -89,11 +98,15 @@ describe("the address for callbacks", () => {
 
   const always = new Set(["exotel", "signalwire", "twilio", "ultravox", "webhook"]);
   const others = [...standInTypes.keys()].filter((type) => !always.has(type));
-  it.each(others)("takes nothing from anybody: it does not go to %s unasked", async (type) => {
-    expect(JSON.stringify(await requestOf(type, { callbackUrl }))).not.toContain(
-      "example.com/call",
-    );
-  });
+  it.each(others)(
+    "takes nothing from anybody: it does not go to %s unasked",
+    inSlowTier,
+    async (type) => {
+      expect(JSON.stringify(await requestOf(type, { callbackUrl }))).not.toContain(
+        "example.com/call",
+      );
+    },
+  );
 
   it.each(given)("is left out for %s %j where there is none", async (type, fields, expected) => {
     const request = await requestOf(type, {}, fields);

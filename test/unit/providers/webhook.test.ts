@@ -123,6 +123,7 @@ describe("the webhook", () => {
     [599, {}, "", { kind: "unknown", code: "http_599" }],
   ])(
     "that answers %i %j %.20s is %j, after one request",
+    inSlowTier,
     async (status, headers, body, outcome) => {
       const receiver = await startTestReceiver((_request, response) => {
         response.writeHead(status, headers).end(body);

@@ -2,6 +2,7 @@ import { glob, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { callBackRefusals } from "#shared/calls/tries.ts";
 import { findMeaning, listMeanings } from "#shared/rules/texts.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const reasons = listMeanings();
 
@@ -14,7 +15,7 @@ describe("the meaning of a reason", () => {
     expect(Object.keys(reasons)).toEqual(Object.keys(reasons).toSorted());
   });
 
-  it("is told for each that the code gives", async () => {
+  it("is told for each that the code gives", inSlowTier, async () => {
     const given = new Set<string>();
     for await (const path of glob("{shared,functions/dialer}/**/*.ts")) {
       const text = await readFile(path, "utf8");

@@ -69,7 +69,7 @@ describe("operators' roles", () => {
 });
 
 describe("tokens", () => {
-  it("are made of 178 random bits and more, and no two are alike", () => {
+  it("are made of 178 random bits and more, and no two are alike", inSlowTier, () => {
     const made = Array.from({ length: 1000 }, () => createToken());
     expect(made.every(({ token }) => /^oc_[0-9A-Za-z]{30}$/.test(token))).toBe(true);
     expect(made.every((one) => one.sha256 === sha256(one.token))).toBe(true);

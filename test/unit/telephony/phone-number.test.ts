@@ -32,7 +32,7 @@ function byLibrary(original: string) {
 const ours = (text: string) => ({ isE164: isE164(text), country: countryOf(text) });
 
 describe("a number", () => {
-  it("is read as libphonenumber-js reads it, whatever its digits", () => {
+  it("is read as libphonenumber-js reads it, whatever its digits", inSlowTier, () => {
     const digits = (least: number, most: number) =>
       fc.stringMatching(new RegExp(`^\\d{${least},${most}}$`));
     const number = fc
@@ -66,7 +66,7 @@ describe("a number", () => {
     },
   );
 
-  it("may be of every country that the library knows, and of no other", () => {
+  it("may be of every country that the library knows, and of no other", inSlowTier, () => {
     for (const country of Object.keys(metadata.countries)) expect(hasNumbers(country)).toBe(true);
     expect(["UK", "001", ""].filter(hasNumbers)).toEqual([]);
   });

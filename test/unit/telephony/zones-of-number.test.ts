@@ -13,6 +13,7 @@ import timeZones from "#shared/telephony/time-zones.json" with { type: "json" };
 import ofPrefixes from "#shared/telephony/zones-of-prefixes.json" with { type: "json" };
 import { readPrefixes, zonesOfNumber } from "#shared/telephony/zones-of-number.ts";
 import { places } from "#test/support/places.ts";
+import { inSlowTier } from "#test/support/per-tier.ts";
 
 const clockOf = clocksIn(timeZones.names);
 const prefixes = readPrefixes(ofPrefixes);
@@ -78,7 +79,7 @@ describe("a number", () => {
 });
 
 describe("every prefix", () => {
-  it("has zones that the product knows, one for each clock", () => {
+  it("has zones that the product knows, one for each clock", inSlowTier, () => {
     for (const [prefix, zones] of prefixes) {
       expect([prefix, zones.length]).not.toEqual([prefix, 0]);
       expect([prefix, zones.filter((zone) => findZone(zone) === undefined)]).toEqual([prefix, []]);
@@ -140,20 +141,28 @@ describe("every prefix", () => {
     expect(overlays).toBeGreaterThan(300);
   });
 
-  it("leaves four hours a day at least, of the examples' thirteen, but for two kinds", () => {
-    const few = [...prefixes].flatMap(([prefix, zones]) =>
-      hoursLeft(zones, [8, 21], clockOf) < 4 ? prefix : [],
-    );
-    // Freephone and other numbers of no place in +1; mobile and freephone numbers from Kaliningrad to Kamchatka.
-    expect(few.filter((prefix) => prefix !== "1" && !/^7(?:80\d|8)?/.test(prefix))).toEqual([]);
-  });
+  it(
+    "leaves four hours a day at least, of the examples' thirteen, but for two kinds",
+    inSlowTier,
+    () => {
+      const few = [...prefixes].flatMap(([prefix, zones]) =>
+        hoursLeft(zones, [8, 21], clockOf) < 4 ? prefix : [],
+      );
+      // Freephone and other numbers of no place in +1; mobile and freephone numbers from Kaliningrad to Kamchatka.
+      expect(few.filter((prefix) => prefix !== "1" && !/^7(?:80\d|8)?/.test(prefix))).toEqual([]);
+    },
+  );
 
-  it("of an area code leaves nine hours a day at least, of the examples' thirteen", () => {
-    const few = [...prefixes].flatMap(([prefix, zones]) => {
-      if (!/^1\d{3}/.test(prefix) || prefix.slice(0, 4) === "1600") return [];
-      const hours = hoursLeft(zones, [8, 21], clockOf);
-      return hours < 9 && zones.length < 10 ? [`${prefix}: ${hours}`] : [];
-    });
-    expect(few).toEqual([]);
-  });
+  it(
+    "of an area code leaves nine hours a day at least, of the examples' thirteen",
+    inSlowTier,
+    () => {
+      const few = [...prefixes].flatMap(([prefix, zones]) => {
+        if (!/^1\d{3}/.test(prefix) || prefix.slice(0, 4) === "1600") return [];
+        const hours = hoursLeft(zones, [8, 21], clockOf);
+        return hours < 9 && zones.length < 10 ? [`${prefix}: ${hours}`] : [];
+      });
+      expect(few).toEqual([]);
+    },
+  );
 });
