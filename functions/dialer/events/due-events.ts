@@ -187,7 +187,8 @@ async function writeCalls(
       if (times.some((dueAt) => isDueSoon(dueAt, at))) written.pending.push(next.id);
     }
     left = changes.flatMap(({ next }, index) => (done[index] === true ? [] : next.id));
-    if (left.length > 0) throw new ConflictError("a document was changed by others each time");
+    if (left.length > 0)
+      throw new ConflictError("a list of deliveries was changed by others each time");
   }, onConflict(writesMax));
   return written;
 }

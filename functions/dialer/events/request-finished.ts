@@ -75,6 +75,6 @@ export async function writeRequestDelivery(
     const next = { ...current, version: random.version(), value };
     const [isWritten] = await documents.write([{ next, seen: current.version }]);
     if (isWritten === true) return value;
-    throw new ConflictError("a document was changed by others each time");
+    throw new ConflictError("a request's delivery was changed by others each time");
   }, onConflict(writesMax));
 }

@@ -173,7 +173,7 @@ async function leaveAccount(
     const written = await Promise.all(changed.map((part) => writePart(part, deps)));
     if (written.every(Boolean)) return;
   }
-  throw new Error("a document was changed by others each time");
+  throw new Error("the live calls were changed by others each time");
 }
 
 /** Returns the mean duration of calls after these have ended. */
