@@ -33,32 +33,41 @@ import { claimedAlong } from "#test/support/resolved.ts";
 
 const now = Date.UTC(2026, 5, 1, 12);
 const pool = ["+12125550190", "+13035550190"];
-const plan = parseDialPlan(
-  {
-    ...testPlan,
-    agents: {
-      agent_sales: {
-        provider: "twilio",
-        answerUrl: "https://a.example.com",
-        from: { pool, pick: "callee" },
+/** Returns the routes of a plan whose account has these limits. */
+function tableWith(limits: Record<string, number>) {
+  const plan = parseDialPlan(
+    {
+      ...testPlan,
+      agents: {
+        agent_sales: {
+          provider: "twilio",
+          answerUrl: "https://a.example.com",
+          from: { pool, pick: "callee" },
+        },
       },
+      providers: { twilio: limits },
+      callingHours: { default: "always" },
+      results: {},
     },
-    providers: {
-      twilio: {
-        ...Object.fromEntries(accountLimits.map((name) => [name, 3])),
-        liveCalls: 1,
-        callsPerSecond: 1,
-      },
-    },
-    callingHours: { default: "always" },
-    results: {},
-  },
-  {},
-);
-const table = createRouteTable(plan);
+    {},
+  );
+  return createRouteTable(plan);
+}
+
+/** Returns what a call resolves to. */
+function targetIn(routes: ReturnType<typeof createRouteTable>) {
+  const found = createResolver(routes, () => undefined).find({ ...of, mode: "live" });
+  if (found === undefined) throw new Error("the plan has no route");
+  return found;
+}
+
 const of = { client: "crm", agentId: "agent_sales" };
-const target = createResolver(table, () => undefined).find({ ...of, mode: "live" });
-if (target === undefined) throw new Error("the plan has no route");
+const table = tableWith({
+  ...Object.fromEntries(accountLimits.map((name) => [name, 3])),
+  liveCalls: 1,
+  callsPerSecond: 1,
+});
+const target = targetIn(table);
 const { account } = target;
 
 /** Returns the changes of a list: each entry left out, and each exchanged with the one after it. */
@@ -183,6 +192,14 @@ describe("each entry at its place is needed in the list", () => {
     const room = (list: typeof gates.rooms, some: Situation) =>
       leastRoom(list, account, { ...factsOf(some), inFlight: 2, sent: 0, countOthers: () => 0 });
     expect(unnoticed(gates.rooms, all, room)).toEqual([]);
+  });
+
+  it("of the documents that count the calls of an account", () => {
+    const limits = [...new Set(["callsPerSecond", "liveCalls", ...accountLimits])];
+    const named = (list: typeof gates.countedKeys, name: string) =>
+      listKeys(list, [{ target: targetIn(tableWith({ [name]: 3 })) }], now);
+    expect(limits.filter((name) => named(gates.countedKeys, name).length === 0)).toEqual([]);
+    expect(unnoticed(gates.countedKeys, limits, named).filter(isDrop)).toEqual([]);
   });
 
   it("of the documents of an account, of which its room depends", () => {
