@@ -1,17 +1,13 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { readPageBlocks } from "../support/doc-commands.ts";
 import { jsonRequest } from "../support/json-request.ts";
 import { cloudflare } from "../support/platforms.ts";
 import { sharedSecret } from "../support/webhook-callbacks.ts";
 import { makeStateDirectory, startService, until } from "../support/service.ts";
 
-const page = await readFile("docs/call-backs.md", "utf8");
-const blocks = (language: string) =>
-  [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map(
-    ([, text = ""]) => text,
-  );
+const blocks = await readPageBlocks("docs/call-backs.md");
 const [plan = ""] = blocks("json");
 const [cancel = "", post = ""] = blocks("sh");
 

@@ -31,3 +31,12 @@ export function wordsOf({ text }: DocCommands, script: string): string[][] {
       : [words.split(" ").filter((word) => !["", "…"].includes(word))];
   });
 }
+
+/** Returns what finds the blocks of a page in a language, as they are pasted. */
+export async function readPageBlocks(path: string): Promise<(language: string) => string[]> {
+  const page = await readFile(path, "utf8");
+  return (language) =>
+    [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, "gms"))].map(
+      ([, text = ""]) => text,
+    );
+}
