@@ -52,7 +52,9 @@ function tracedHandlers(
   const traced =
     (queue: QueueHandler): Handlers[QueueHandler] =>
     async (delivered, deadline) => {
-      const invocation = (await traces()).traceInvocation(deps, collector);
+      const { traceEvents, traceMessages } = await traces();
+      const begin = queue === "events" ? traceEvents : traceMessages;
+      const invocation = begin(deps, collector);
       const answers = await handlersOf(invocation.deps)[queue](delivered, deadline);
       await invocation.send();
       return answers;

@@ -5,7 +5,7 @@ import * as dispatcher from "#functions/dialer/dispatch/dispatcher.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { withOutbox, withPortLimits } from "#functions/dialer/runtime/time-limits.ts";
 import * as sweeps from "#functions/dialer/sweep/sweep.ts";
-import { measureSweep, traceInvocation } from "#functions/dialer/traces/index.ts";
+import { measureSweep, traceEvents, traceMessages } from "#functions/dialer/traces/index.ts";
 import type { TracedInvocation } from "#functions/dialer/traces/trace-invocation.ts";
 import * as upkeeps from "#functions/dialer/sweep/upkeep.ts";
 
@@ -20,7 +20,7 @@ export const readyDeps = (deps: DialerDeps): DialerDeps => withOutbox(withPortLi
  */
 function beginInvocation(
   deps: DialerDeps,
-  begin: typeof traceInvocation,
+  begin: typeof traceMessages,
 ): Pick<TracedInvocation, "deps" | "send"> {
   const limited = withPortLimits(deps);
   const { collector } = deps.settings;
@@ -30,14 +30,14 @@ function beginInvocation(
 }
 
 export const consumeCalls: typeof calls.consumeCalls = async (delivered, given, deadline) => {
-  const { deps, send } = beginInvocation(given, traceInvocation);
+  const { deps, send } = beginInvocation(given, traceMessages);
   const answers = await calls.consumeCalls(delivered, withOutbox(deps), deadline);
   await send();
   return answers;
 };
 
 export const consumeEvents: typeof events.consumeEvents = async (delivered, given, deadline) => {
-  const { deps, send } = beginInvocation(given, traceInvocation);
+  const { deps, send } = beginInvocation(given, traceEvents);
   const answers = await events.consumeEvents(delivered, deps, deadline);
   await send();
   return answers;

@@ -1,3 +1,3 @@
 /** The room of traces, which is loaded with their first use. */
-export { traceInvocation } from "./trace-invocation.ts";
+export { traceEvents, traceMessages } from "./trace-invocation.ts";
 export { measureSweep } from "./measure-sweep.ts";

@@ -37,17 +37,33 @@ interface Gathered {
   add(span: Span): void;
 }
 
-/**
- * Wraps the dependencies of an invocation so that what it does becomes spans. The core knows nothing of them: a claim, a
- * settlement and the end of a call are writes of its row, a request is one of the provider's, and an event is a post.
- * A span stands for a write that took effect, so that a repeated delivery makes no second one.
- */
-export function traceInvocation(given: DialerDeps, collector: Collector): TracedInvocation {
-  const { settings, log } = given;
+/** Gathers the spans of an invocation, and sends them. */
+function createSpans(
+  { log }: Pick<DialerDeps, "log">,
+  collector: Collector,
+): Pick<TracedInvocation, "send"> & Pick<Gathered, "add"> {
   const spans: Span[] = [];
-  const add = (span: Span) => {
-    if (spans.length < spansMax) spans.push(span);
+  return {
+    add(span) {
+      if (spans.length < spansMax) spans.push(span);
+    },
+    async send() {
+      if (spans.length === 0) return;
+      const posting = await collector.post("traces", encodeSpans(spans));
+      if (typeof posting === "object")
+        log("warning", "traces.not_sent", { count: spans.length, code: posting.failed });
+    },
   };
+}
+
+/**
+ * Wraps the dependencies of a delivery of calls so that what it does becomes spans. The core knows nothing of them: a claim,
+ * a settlement and the end of a call are writes of its row, and a request is one of the provider's. A span stands for a write
+ * that took effect, so that a repeated delivery makes no second one.
+ */
+export function traceMessages(given: DialerDeps, collector: Collector): TracedInvocation {
+  const { settings } = given;
+  const { add, send } = createSpans(given, collector);
   const gathered: Gathered = { claims: new Map(), times: {}, add };
   return {
     deps: {
@@ -63,17 +79,20 @@ export function traceInvocation(given: DialerDeps, collector: Collector): Traced
       }),
       settings: {
         ...settings,
-        ...tracePosts(add, given),
         providerOf: (route) => traceDials(settings.providerOf(route), gathered, given),
       },
     },
-    async send() {
-      if (spans.length === 0) return;
-      const posting = await collector.post("traces", encodeSpans(spans));
-      if (typeof posting === "object")
-        log("warning", "traces.not_sent", { count: spans.length, code: posting.failed });
-    },
+    send,
   };
+}
+
+/**
+ * Wraps the dependencies of a delivery of events so that each posted one becomes a span. Its writes of rows become none: they
+ * record deliveries, in whatever state the call stands.
+ */
+export function traceEvents(given: DialerDeps, collector: Collector): TracedInvocation {
+  const { add, send } = createSpans(given, collector);
+  return { deps: { ...given, settings: { ...given.settings, ...tracePosts(add, given) } }, send };
 }
 
 /** Follows a write of a row that has taken effect. */

@@ -11,6 +11,7 @@ import {
   type Bench,
   callsNow,
   message,
+  neverCall,
   request,
   rowOf,
   sendEach,
@@ -133,6 +134,18 @@ describe("a traced call", () => {
     await bench.deliver();
     expect((await rowOf(bench, call)).state).toBe("EXPIRED");
     expect(namesOf(bench)).toEqual(["accept"]);
+  });
+
+  it("has no span of the writes that record its events' deliveries", async () => {
+    const bench = create();
+    const call = aCallNow(bench, {}, { traceparent: sampled, notBefore: bench.now() + minuteMs });
+    await bench.send(message(call));
+    await bench.deliver();
+    await neverCall(bench, call.request.phone_number);
+    await bench.simulate(120);
+    await bench.deliverEvents();
+    expect((await rowOf(bench, call)).state).toBe("REJECTED");
+    expect(namesOf(bench)).toEqual(["accept", "wait", "deliver"]);
   });
 
   it("has its trace in all of its tries", async () => {
