@@ -1,4 +1,4 @@
-import { type CallRow, toCall, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { type CallRow, toCall, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { causeForLog } from "../api/http/port-limits.ts";
@@ -11,7 +11,7 @@ export function toCallNow(row: CallRow, waiting: WaitingNow): CallNow | undefine
   if (call === undefined) return undefined;
   const known = waiting.calls.find((one) => one.id === id);
   if (known?.heldBy.isExact === true) return known;
-  const backlog = known?.backlog ?? waitingBacklogOf(row);
+  const backlog = known?.backlog ?? waitingLaneOf(row);
   const own = waiting.holderOf({ call, backlog, dueAt: dueAt ?? 0, reason, hasNumber: true });
   const end = known ?? { endsAt: null, isDialed: false, delays: [], unmeasured: undefined };
   const of = { client: call.client, agentId: row.agentId, requestId: requestIdOf(id) };

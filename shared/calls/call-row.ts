@@ -186,13 +186,13 @@ export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId
 export type LevelOf = Pick<CallRow, "client" | "agentId"> & { isUrgent?: boolean | undefined };
 
 /** Names the backlog in which a call waits. Urgent calls of a client to an agent have one of their own. */
-export function waitingBacklogOf({ client, agentId, isUrgent = false }: LevelOf): string {
+export function waitingLaneOf({ client, agentId, isUrgent = false }: LevelOf): string {
   return isUrgent ? JSON.stringify([client, agentId, urgentLevel]) : backlogOf({ client, agentId });
 }
 
 const urgentLevel = "urgent";
 
-/** Parses a name that `waitingBacklogOf` made. */
+/** Parses a name that `waitingLaneOf` made. */
 export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {
   const [client = "", agentId = "", level]: string[] = JSON.parse(key);
   return { client, agentId, isUrgent: level === urgentLevel };

@@ -3,7 +3,7 @@ import * as z from "../lib/zod.ts";
 import { type Route, sandboxType } from "./call-request.ts";
 import {
   isIdempotent,
-  waitingBacklogOf,
+  waitingLaneOf,
   type CallRow,
   type HistoryEntry,
   type PassedCheck,
@@ -269,7 +269,7 @@ export function enterState(
     state,
     reason,
     // Callers that claim a row or record a result set the lane themselves.
-    lane: isWaiting ? waitingBacklogOf(row) : lane === "watch" ? watchLane : null,
+    lane: isWaiting ? waitingLaneOf(row) : lane === "watch" ? watchLane : null,
     dueAt: dueAt ?? null,
     request: erasesPayload ? null : row.request,
     updatedAt: at,

@@ -1,11 +1,11 @@
-import { backlogOfKey, waitingBacklogOf } from "../calls/call-row.ts";
+import { backlogOfKey, waitingLaneOf } from "../calls/call-row.ts";
 
 /**
  * Waiting items of backlogs, served round robin over clients, then over a client's agents. Urgent items take their
  * client's turns first, and no other client's.
  */
 export interface Turns<Item> {
-  /** Adds items after those of the same backlog, a name made by `waitingBacklogOf`. */
+  /** Adds items after those of the same backlog, a name made by `waitingLaneOf`. */
   add(backlog: string, items: readonly Item[]): void;
   /** Removes and returns the item whose turn it is, with its client and backlog; undefined if none is left. */
   next(): { client: string; backlog: string; item: Item } | undefined;
@@ -60,7 +60,7 @@ export function createTurns<Item>(served: Served): Turns<Item> {
       const agents = isUrgent ? own.urgent : own.others;
       const agentTurn = countUpTo(agents, served.agents.get(client) ?? "") % agents.length;
       const agent = agents[agentTurn] ?? "";
-      const backlog = waitingBacklogOf({ client, agentId: agent, isUrgent });
+      const backlog = waitingLaneOf({ client, agentId: agent, isUrgent });
       const queue = waiting.get(backlog);
       const item = queue?.items[queue.taken];
       if (queue === undefined || item === undefined) return undefined;

@@ -138,7 +138,7 @@ export function fieldIn(analysis: unknown, name: string): unknown {
 }
 
 /** Adds what the analyses of an ended call say of a wish. Empty texts and null say that there is none. */
-export function withTold(
+export function withAnalysis(
   result: ReadResult,
   analyses: readonly unknown[],
   requests?: number,
@@ -148,7 +148,7 @@ export function withTold(
   const wished: unknown = made
     .map((one) => fieldIn(one, wishField))
     .find((one) => one !== undefined && one !== null && one !== "");
-  return { ...result, told: { wished, isAnalyzed: made.length > 0, requests } };
+  return { ...result, analysis: { wished, isAnalyzed: made.length > 0, requests } };
 }
 
 /** The URL of a provider's API, and the headers of every request to it. */
@@ -174,7 +174,7 @@ export async function readRecord<Row>(
   const row = z.built(schema).parse(answer);
   if (isOfAnother(ownIn?.(row), placed)) return undefined;
   const result = report(row);
-  return placed.mayWish && analysesOf ? withTold(result, analysesOf(row)) : result;
+  return placed.mayWish && analysesOf ? withAnalysis(result, analysesOf(row)) : result;
 }
 
 /** True if a record has the id of another call, or another attempt. */

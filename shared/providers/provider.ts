@@ -94,18 +94,18 @@ export interface PlacedCall {
   /** Attempt number of the claim that was placed. */
   attempt: number;
   providerCallId: string;
-  /** True if its callee may ask to be called back: an ended call's result then has `told`. */
+  /** True if its callee may ask to be called back: an ended call's result then has `analysis`. */
   mayWish?: boolean;
 }
 
 /** A call's result, as its record has it. */
 export type ReadResult = CallResult & {
   /** The callee's wish to be called back, if that was asked. It is not stored. */
-  told?: Told;
+  analysis?: Analysis;
 };
 
 /** The part of a record or a callback that is about a callee's wish to be called back. */
-export interface Told {
+export interface Analysis {
   /** The field `call_back_at`, whatever it holds. Undefined: there is no wish. */
   wished?: unknown;
   /** True if the analysis of the call is complete, so that no wish follows. */

@@ -108,7 +108,7 @@ export const sandbox = /* @__PURE__ */ defineProvider(sandboxRoutes, ({ now }) =
     const result = { ...resultOf(words, { word, human, answeredAt, endedAt }), ...optedOut };
     if (!mayWish || fate !== "call_back") return result;
     const wished = new Date(endedAt + calledBackMs).toISOString();
-    return { ...result, told: { wished, isAnalyzed: true } };
+    return { ...result, analysis: { wished, isAnalyzed: true } };
   },
 }));
 

@@ -31,7 +31,7 @@ import {
   type RecordType,
   resultOf,
   createWords,
-  withTold,
+  withAnalysis,
 } from "./provider-records.ts";
 import type { DialOutcome, FoundCall, PlacedCall, ReadResult } from "./provider.ts";
 
@@ -242,10 +242,10 @@ async function withMessages(
 ): Promise<ReadResult> {
   const asked = { requests: 1 };
   const calls = readToolCalls(placed, { ...api, asked });
-  const told = await withTimeLimit(calls, messagesSecondsMax).catch(() => []);
+  const analysis = await withTimeLimit(calls, messagesSecondsMax).catch(() => []);
   const { requests } = asked;
   asked.requests = Infinity; // nobody waits for another page
-  return withTold(result, told, requests);
+  return withAnalysis(result, analysis, requests);
 }
 
 type Message = z.infer<ReturnType<typeof messagesSchema>>["results"][number];

@@ -83,7 +83,7 @@ export function createRecords(world: World, placements: readonly Placement[], mu
     const { wish, endsAt } = own.life;
     const isAnalyzed = (wish?.readyAt ?? endsAt) <= world.now();
     const wished = isAnalyzed && wish !== undefined ? { wished: wish.text } : {};
-    return broughtBack({ ...result, told: { isAnalyzed, ...wished } });
+    return broughtBack({ ...result, analysis: { isAnalyzed, ...wished } });
   };
   const listResults: NonNullable<DialingProvider<Route>["listResults"]> = async (from, route) => {
     const account = accountNameOf(route);

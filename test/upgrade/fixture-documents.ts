@@ -1,5 +1,5 @@
 import { accountNameOf } from "#shared/calls/call-request.ts";
-import { backlogOf, type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { backlogOf, type CallRow, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { toIndexSet } from "#shared/calls/index-set.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
@@ -266,7 +266,7 @@ export function createDocuments(
     backlog: Object.fromEntries(
       [...agents].flatMap((agentId) =>
         [{}, { isUrgent: true }].map((level) => [
-          waitingBacklogOf({ client: "crm", agentId, ...level }),
+          waitingLaneOf({ client: "crm", agentId, ...level }),
           {
             value: {
               client: "crm",

@@ -178,7 +178,7 @@ export async function answerBreaker(
 }
 
 /**
- * The probe of a call's open breakers. At the end of its scope it is released for another call, unless `keep` was
+ * The probe of a call's open breakers. At the end of its scope it is released for another call, unless `spend` was
  * called.
  */
 export interface Probe extends AsyncDisposable {
@@ -189,7 +189,7 @@ export interface Probe extends AsyncDisposable {
    */
   take(breakers: readonly BreakerDocument[]): Promise<boolean>;
   /** Prevents the release of the probe, because a request was sent under it. */
-  keep(): void;
+  spend(): void;
 }
 
 /** @param of the call's backlog; undefined for a receiver's probe */
@@ -225,7 +225,7 @@ export function createProbe(
       }
       return true;
     },
-    keep: () => void (taken = []),
+    spend: () => void (taken = []),
     [Symbol.asyncDispose]: () => free().catch(() => undefined), // if this fails, the next probe only comes later
   };
 }

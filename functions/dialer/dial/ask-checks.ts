@@ -117,7 +117,7 @@ async function ask(
   const limits = { limitMs: Math.min(limitMs, until - sentAt) };
   const question = toQuestion(dial, { check: name, ...limits }, deps);
   const answer = await (settings.askCheck?.(question) ?? noAnswer);
-  probe.keep();
+  probe.spend();
   if (answer.decision === "failed") {
     log("warning", "check.failed", {
       call_id: dial.call.id,

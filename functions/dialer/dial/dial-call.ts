@@ -42,7 +42,7 @@ async function checkAndSend(held: Held, batch: DialBatch): Promise<Refusal | Sen
   const ready = await checkCall(held, probe, batch);
   if ("refused" in ready) return ready;
   const sent = await sendRequest(held.claim, ready, batch.deps);
-  if (!("refused" in sent)) probe.keep();
+  if (!("refused" in sent)) probe.spend();
   return sent;
 }
 

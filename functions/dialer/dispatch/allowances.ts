@@ -1,5 +1,5 @@
 import { claimLifeMs, roundTripsToPermit } from "#shared/lib/timing.ts";
-import { waitingBacklogOf, type ClientAgent } from "#shared/calls/call-row.ts";
+import { waitingLaneOf, type ClientAgent } from "#shared/calls/call-row.ts";
 import { isTestClient } from "#shared/calls/ids.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -171,7 +171,7 @@ function findSlowRoom(
  */
 function countBoth(of: ClientAgent, countIn: (key: string) => number): number {
   const levels = [true, false].map((isUrgent) => ({ ...of, isUrgent }));
-  return sumOf(levels.map((level) => countIn(waitingBacklogOf(level))));
+  return sumOf(levels.map((level) => countIn(waitingLaneOf(level))));
 }
 
 function sumOf(counts: readonly number[]): number {

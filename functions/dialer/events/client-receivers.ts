@@ -84,7 +84,7 @@ export function clientReceiverHealthIn(
       const nothing = () => undefined;
       return {
         take: async () => true,
-        keep: nothing,
+        spend: nothing,
         [Symbol.asyncDispose]: async () => undefined,
       };
     },

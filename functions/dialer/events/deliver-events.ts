@@ -213,7 +213,7 @@ async function deliverDue(
     delivery.isProbe = true;
     const isProbed = await deliverSome([first], delivery, deps);
     delivery.isProbe = false;
-    if (isProbed) probe.keep();
+    if (isProbed) probe.spend();
     if (health.isDown) return "others";
     if (pending.length === 1) return undefined;
     return deliverDue(pending.slice(1), delivery, deps);

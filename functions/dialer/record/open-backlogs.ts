@@ -1,4 +1,4 @@
-import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { type CallRow, waitingLaneOf } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -27,7 +27,7 @@ export async function ensureBacklogs(
   let needed = new Map(
     rows
       .flatMap((row) => (row.isUrgent ? [row, { ...row, isUrgent: false }] : row))
-      .map((row) => [waitingBacklogOf(row), row] as const)
+      .map((row) => [waitingLaneOf(row), row] as const)
       .filter(([key]) => !isKnown(key)),
   );
   if (needed.size === 0) return;

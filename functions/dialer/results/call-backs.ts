@@ -10,7 +10,7 @@ import { minuteMs } from "#shared/lib/units.ts";
 import { decideCallBack } from "#shared/policy/call-back.ts";
 import { toNextTry } from "#shared/policy/next-try.ts";
 import { requireReadable } from "#shared/ports/unreadable.ts";
-import type { Told } from "#shared/providers/provider.ts";
+import type { Analysis } from "#shared/providers/provider.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { ensureBacklogs } from "../record/open-backlogs.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
@@ -34,14 +34,14 @@ type Settings = Pick<DialerDeps, "settings">;
  */
 export function withWish(
   row: CallRow,
-  { told, at }: { told: Told | undefined; at: number },
+  { analysis, at }: { analysis: Analysis | undefined; at: number },
   { settings }: Settings,
 ): CallRow {
   const { tries, next, callBack, request } = row;
-  if (told?.wished === undefined || tries === undefined) return row;
+  if (analysis?.wished === undefined || tries === undefined) return row;
   if (next !== undefined || callBack !== undefined) return row;
   const { table, schedule } = settings;
-  const wish = { wished: told.wished, request };
+  const wish = { wished: analysis.wished, request };
   const decision = decideCallBack(row, wish, { table, schedule, now: at });
   if (decision === undefined) return row;
   const wished = { ...row, callBack: decision, updatedAt: at };
@@ -51,12 +51,12 @@ export function withWish(
 /** Returns the next time to read an ended call's record for its analysis. Undefined: none follows. */
 export function findAnalysisPoll(
   row: CallRow,
-  told: Told | undefined,
+  analysis: Analysis | undefined,
   at: number,
 ): number | undefined {
   const { callBack, result, request, updatedAt, history } = row;
   const isOver = callBack !== undefined || request === null || !mayPromise(row, at);
-  if (isOver || told?.isAnalyzed !== false) return undefined;
+  if (isOver || analysis?.isAnalyzed !== false) return undefined;
   // A call that nobody answered has no wish.
   if (result?.status !== "completed" && result?.status !== "voicemail") return undefined;
   if (history.some(({ reason }) => reason === contradicted)) return undefined;
@@ -77,19 +77,19 @@ export function completeEnded(
   {
     before,
     recorded,
-    told = { isAnalyzed: false },
-  }: { before: CallRow; recorded: CallRow | undefined; told?: Told | undefined },
+    analysis = { isAnalyzed: false },
+  }: { before: CallRow; recorded: CallRow | undefined; analysis?: Analysis | undefined },
   { version, at }: Write,
   deps: Settings,
 ): CallRow | undefined {
   const row = recorded ?? before;
   const rule = findCallBacks(row.agentId, deps.settings.plan);
-  const wished = withWish(row, { told, at }, deps);
+  const wished = withWish(row, { analysis, at }, deps);
   const { next, route } = wished;
   if (row.next === undefined && next !== undefined && route !== null)
     return { ...wished, version, lane: resultsLane(route), dueAt: at };
   if (!awaitsAnalysis(before)) return wished === row ? recorded : { ...wished, version };
-  const pollAt = rule && findAnalysisPoll(wished, told, at);
+  const pollAt = rule && findAnalysisPoll(wished, analysis, at);
   if (pollAt !== undefined) return { ...wished, version, dueAt: pollAt };
   return { ...wished, version, request: null, lane: null, dueAt: null };
 }
@@ -104,16 +104,16 @@ export function completeEnded(
  */
 export async function followLateWish(
   { id, next, callBack, tries, agentId }: CallRow,
-  told: Told | undefined,
+  analysis: Analysis | undefined,
   deps: RowDeps & Pick<DialerDeps, "wakeDispatcher">,
 ): Promise<void> {
-  if (told?.wished === undefined || next === undefined || callBack !== undefined) return;
+  if (analysis?.wished === undefined || next === undefined || callBack !== undefined) return;
   if (tries?.callBacks === undefined) return;
   if (findCallBacks(agentId, deps.settings.plan) === undefined) return;
   await retry(async () => {
     const row = await readRow(id, deps);
     if (row?.next === undefined || row.callBack !== undefined) return;
-    const decided = await changeSuccessor(row, told.wished, deps);
+    const decided = await changeSuccessor(row, analysis.wished, deps);
     const note = (one: CallRow, { version, at }: Write) => ({
       ...one,
       callBack: decided,

@@ -13,7 +13,7 @@ import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
 import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { completeEnded, findAnalysisPoll, withWish } from "./call-backs.ts";
-import type { Told } from "#shared/providers/provider.ts";
+import type { Analysis } from "#shared/providers/provider.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
@@ -26,18 +26,18 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
  * was read.
  *
  * @param change.before the row without the result
- * @param change.told the record's wish to be called back
+ * @param change.analysis the record's wish to be called back
  */
 export function completeResult(
   {
     before,
     recorded,
-    told,
-  }: { before: CallRow; recorded: CallRow | undefined; told?: Told | undefined },
+    analysis,
+  }: { before: CallRow; recorded: CallRow | undefined; analysis?: Analysis | undefined },
   write: Write,
   deps: Pick<DialerDeps, "settings">,
 ): CallRow | undefined {
-  if (hasEnded(before.result)) return completeEnded({ before, recorded, told }, write, deps);
+  if (hasEnded(before.result)) return completeEnded({ before, recorded, analysis }, write, deps);
   if (recorded?.tries === undefined) return recorded;
   const { at } = write;
   const { result } = recorded;
@@ -48,14 +48,14 @@ export function completeResult(
     if (at >= until) return { ...recorded, request: null };
     return { ...recorded, dueAt: Math.min(dueAt, until) };
   }
-  const row = withWish(recorded, { told, at }, deps);
+  const row = withWish(recorded, { analysis, at }, deps);
   if (row.request === null) return row;
   const { table, schedule } = deps.settings;
   const next = row.next ?? planNextTry(row, { table, schedule, now: at });
   const { route } = row;
   if (next !== undefined && route !== null)
     return { ...row, next, lane: resultsLane(route), dueAt: at };
-  const pollAt = findAnalysisPoll(row, told, at);
+  const pollAt = findAnalysisPoll(row, analysis, at);
   if (pollAt === undefined || route === null) return { ...row, request: null };
   return { ...row, lane: analysesLane(route), dueAt: pollAt };
 }

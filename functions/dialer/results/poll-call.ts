@@ -66,7 +66,7 @@ export async function pollOne(
   const current = result?.optedOut === true ? await listCallee(row, deps) : row;
   const found = current && { row: current, ...foundIn(result) };
   if (found && (!endsOnly || hasEnded(found.result))) await writeResults([found], askedAt, deps);
-  return result?.told?.requests ?? 1;
+  return result?.analysis?.requests ?? 1;
 }
 
 /** Puts the callee onto the do-not-call list, and returns the row as it is then; undefined if others have changed it. */
@@ -80,9 +80,9 @@ async function listCallee(
 
 /** Divides a record into its result and what is not stored of it. */
 function foundIn(read: ReadResult | undefined) {
-  if (read?.told === undefined) return { result: read };
-  const { told, ...result } = read;
-  return { result, told };
+  if (read?.analysis === undefined) return { result: read };
+  const { analysis, ...result } = read;
+  return { result, analysis };
 }
 
 /** @throws ProviderUnreachableError if the provider did not answer. A record that cannot be read counts as none. */

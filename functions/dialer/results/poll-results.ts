@@ -223,8 +223,8 @@ async function pollLists(
     };
     await failures.apart(left.filter(isListed), async (some) => {
       // Not every list has the analysis: it is read from the record, once others have their results.
-      const told = { isAnalyzed: false };
-      const found = some.map((row) => ({ row, result: resultIn(row), told }));
+      const analysis = { isAnalyzed: false };
+      const found = some.map((row) => ({ row, result: resultIn(row), analysis }));
       const written = found.filter(({ result }) => !endsOnly || hasEnded(result));
       await writeResults(written, askedAt, deps);
     });

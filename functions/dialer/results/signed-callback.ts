@@ -138,7 +138,7 @@ async function followRow(
   const results = openRowOf(await readRow(row.id, deps)).map((open) => ({
     row: open,
     result: report.result,
-    told: { wished: report.wished, isAnalyzed: true },
+    analysis: { wished: report.wished, isAnalyzed: true },
   }));
   if (!(await writeResults(results, deps.clock.now(), deps))) throw conflict();
   return "ack";

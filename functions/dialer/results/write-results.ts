@@ -1,7 +1,7 @@
 import type { CallResult } from "#shared/calls/call-result.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
-import type { Told } from "#shared/providers/provider.ts";
+import type { Analysis } from "#shared/providers/provider.ts";
 import { recordResult } from "#shared/calls/record-result.ts";
 import { contradicted, hasEnded } from "#shared/calls/ended.ts";
 import type { Write } from "#shared/calls/transitions.ts";
@@ -23,7 +23,7 @@ export type OpenRow = CallRow & { route: Route; claimedAt: number };
 interface Found {
   row: OpenRow;
   result: CallResult | undefined;
-  told?: Told | undefined;
+  analysis?: Analysis | undefined;
 }
 
 /** Returns the row if its result may be written, otherwise nothing. */
@@ -50,14 +50,14 @@ export async function writeResults(
   const { changed: written, conflicts } = await changeRows(
     found.map(({ row }) => row),
     (row, write) => {
-      const { result, told } = byId.get(row.id) ?? {};
+      const { result, analysis } = byId.get(row.id) ?? {};
       const isOpen = result === undefined || result.status === "live";
       const waitMinutes = waitMinutesOf(row, deps);
       const isOver = isOpen && isPolledLast(row.claimedAt, askedAt, waitMinutes);
       const known = isOver ? toUnknown(result) : result && { ...result, readAt: askedAt };
       const pollAt = findNextPollAt(row, write.at, deps) ?? write.at;
       const recorded = recordResult(row, { result: known, pollAt }, write);
-      return completeResult({ before: row, recorded, told }, write, deps);
+      return completeResult({ before: row, recorded, analysis }, write, deps);
     },
     deps,
   );
@@ -87,7 +87,7 @@ export async function writeResults(
   const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
   await watchResults(ended.filter(isFirst), deps);
   await makeNextTries(written, deps);
-  for (const { row, told } of found) await followLateWish(row, told, deps);
+  for (const { row, analysis } of found) await followLateWish(row, analysis, deps);
   return conflicts === 0;
 }
 

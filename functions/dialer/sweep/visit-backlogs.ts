@@ -1,4 +1,4 @@
-import { backlogOfKey, type LevelOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { backlogOfKey, type LevelOf, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { timeOfId } from "#shared/calls/ids.ts";
 import { findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
@@ -109,5 +109,5 @@ async function removeUnused(
 }
 
 function urgentOf({ client, agentId }: Pick<LevelOf, "client" | "agentId">) {
-  return { kind: "backlog", key: waitingBacklogOf({ client, agentId, isUrgent: true }) } as const;
+  return { kind: "backlog", key: waitingLaneOf({ client, agentId, isUrgent: true }) } as const;
 }

@@ -1,6 +1,6 @@
 import { readRow, readRows } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CallRow, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { type CallRow, waitingLaneOf } from "#shared/calls/call-row.ts";
 import type { CallLedger, DuePosition } from "#shared/ports/ledger.ts";
 import {
   aRow,
@@ -48,7 +48,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
 
     it("keeps urgent rows of a client and an agent in a backlog of their own", async () => {
       const of = { client: "crm", agentId: "agent é 中 #1" };
-      const ofUrgent = waitingBacklogOf({ ...of, isUrgent: true });
+      const ofUrgent = waitingLaneOf({ ...of, isUrgent: true });
       const urgent = [2, 1].map((wait) =>
         aRow({
           ...of,

@@ -11,7 +11,7 @@ import { busy, completed, minuteMs, pollAfter, resultOf } from "#test/support/re
 const vapi = { provider: "vapi", agent: "a", from: "f" };
 const rule = { within: "14d", most: 2 };
 const agents = { agent_sales: { ...vapi, callBacks: rule } };
-const pending: ReadResult = { ...completed, told: { isAnalyzed: false } };
+const pending: ReadResult = { ...completed, analysis: { isAnalyzed: false } };
 
 function createBench(plan: object = { agents, results: {} }) {
   const bench = createDialerBench({ startAt: "2026-11-24T12:00:00Z", plan });
@@ -123,7 +123,7 @@ describe("many calls that await an analysis", () => {
     const readAt: number[] = [];
     bench.record = async ({ id }) => {
       if (id === other.id) readAt.push(bench.now());
-      return { ...completed, told: { isAnalyzed: false } };
+      return { ...completed, analysis: { isAnalyzed: false } };
     };
     while (readAt.length === 0) await pollAfter(bench, 1);
     expect(readAt[0]).toBeLessThan(begunAt + 17 * minuteMs);
@@ -135,7 +135,7 @@ describe("many calls that await an analysis", () => {
     let asked = 0;
     bench.record = async () => {
       asked += 1;
-      return { ...completed, told: { isAnalyzed: false, requests: 6 } };
+      return { ...completed, analysis: { isAnalyzed: false, requests: 6 } };
     };
     await pollAfter(bench, 2);
     expect(asked).toBe(96 / 6);
@@ -147,7 +147,7 @@ describe("many calls that await an analysis", () => {
     let read = 0;
     bench.record = async () => {
       read += 1;
-      return { ...completed, told: { isAnalyzed: true } };
+      return { ...completed, analysis: { isAnalyzed: true } };
     };
     await pollAfter(bench, 60);
     const counts = bench.eventsOf("results.late").map(({ count }) => Number(count));
@@ -258,7 +258,7 @@ describe("a list of results", () => {
     const voicemail = { ...completed, status: "voicemail", human: false } as const;
     bench.list = async () => new Map(rung.map(({ id }) => [`ring_${id}`, voicemail]));
     const wished = "2026-11-24T18:00:00Z";
-    bench.record = async () => ({ ...voicemail, told: { isAnalyzed: true, wished } });
+    bench.record = async () => ({ ...voicemail, analysis: { isAnalyzed: true, wished } });
     await pollAfter(bench, 2);
     for (const call of rung) {
       expect(await rowOf(bench, call)).toMatchObject({ callBack: { at: Date.parse(wished) } });

@@ -255,9 +255,9 @@ describe("a wish in a provider's analysis", () => {
   const vapi = { provider: "vapi", agent: "a", from: "f" };
   const analyzed = (wished?: string): ReadResult => ({
     ...completed,
-    told: { ...(wished === undefined ? {} : { wished }), isAnalyzed: true },
+    analysis: { ...(wished === undefined ? {} : { wished }), isAnalyzed: true },
   });
-  const pending: ReadResult = { ...completed, told: { isAnalyzed: false } };
+  const pending: ReadResult = { ...completed, analysis: { isAnalyzed: false } };
 
   it("is read after the call's end, and the number is kept so long", async () => {
     const { bench, call, next } = await dial({}, vapi);
@@ -265,7 +265,7 @@ describe("a wish in a provider's analysis", () => {
     await pollAfter(bench, 2);
     const ended = await rowOf(bench, call);
     expect(ended).toMatchObject({ result: { status: "completed" }, request: {} });
-    expect(ended.result).not.toHaveProperty("told");
+    expect(ended.result).not.toHaveProperty("analysis");
     const wished = inMs(bench, dayMs);
     bench.record = async () => analyzed(wished);
     await pollAfter(bench, 2);

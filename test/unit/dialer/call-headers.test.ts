@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { backlogOf, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { backlogOf, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
@@ -228,7 +228,7 @@ describe("an urgent call", () => {
     await bench.dispatch();
     expect(idsDispatched(bench)).toHaveLength(20);
     const of = { client: "crm", agentId: "agent_sales" };
-    const own = await documentOf(bench, "backlog", waitingBacklogOf({ ...of, isUrgent: true }));
+    const own = await documentOf(bench, "backlog", waitingLaneOf({ ...of, isUrgent: true }));
     expect(own?.value).toMatchObject({ ...of, isUrgent: true, answers: null });
     const other = await documentOf(bench, "backlog", backlogOf(of));
     expect(other?.value).toMatchObject({ ...of, answers: "quick" });

@@ -12,7 +12,7 @@ import { logDecision } from "#functions/dialer/record/write-decisions.ts";
 import { backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { ensureBacklogs } from "#functions/dialer/record/open-backlogs.ts";
 import { accountNameOf, sandboxType } from "#shared/calls/call-request.ts";
-import { backlogOf, backlogOfKey, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { backlogOf, backlogOfKey, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { dialingLane, resultsLane } from "#shared/calls/lane.ts";
 import {
   hashedNumberOf,
@@ -80,10 +80,10 @@ describe("test calls are apart from real ones", () => {
       fc.property(level, level, (one, other) => {
         const isSame = one.client === other.client && one.agentId === other.agentId;
         const isSameLevel = isSame && one.isUrgent === other.isUrgent;
-        expect(waitingBacklogOf(one) === waitingBacklogOf(other)).toBe(isSameLevel);
+        expect(waitingLaneOf(one) === waitingLaneOf(other)).toBe(isSameLevel);
         expect(backlogOf(one) === backlogOf(other)).toBe(isSame);
         const { client: name, agentId, isUrgent } = one;
-        expect(backlogOfKey(waitingBacklogOf(one))).toEqual({ client: name, agentId, isUrgent });
+        expect(backlogOfKey(waitingLaneOf(one))).toEqual({ client: name, agentId, isUrgent });
         const hashed = (of: typeof one) =>
           hashedNumberOf({ ...of, request: { phone_number: "+12025550100" } });
         const isSharing = [one, other].every((of) => !isTestClient(of.client));
@@ -170,9 +170,7 @@ function isOfTests(backlog: string): boolean {
     agentId: "agent_sales",
   });
   const names = [dialing, "watch", resultsLane({ account: `${client}:twilio-eu` })];
-  return (
-    names.includes(backlog) || backlog === waitingBacklogOf({ client, agentId: "agent_sales" })
-  );
+  return names.includes(backlog) || backlog === waitingLaneOf({ client, agentId: "agent_sales" });
 }
 
 describe("a test client's account", () => {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { backlogOfKey, waitingBacklogOf } from "#shared/calls/call-row.ts";
+import { backlogOfKey, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { createTurns } from "#shared/policy/turns.ts";
 
 const waiting = fc.array(
@@ -16,7 +16,7 @@ type Waiting = typeof waiting extends fc.Arbitrary<(infer One)[]> ? One : never;
 /** Returns the backlogs of all items, in the order of their turns. */
 function serve(items: readonly Waiting[]): string[] {
   const turns = createTurns<string>({ client: "b", agents: new Map([["a", "y"]]) });
-  for (const one of items) turns.add(waitingBacklogOf(one), [waitingBacklogOf(one)]);
+  for (const one of items) turns.add(waitingLaneOf(one), [waitingLaneOf(one)]);
   return items.map(() => turns.next()?.item ?? "none");
 }
 

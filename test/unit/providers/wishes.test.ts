@@ -38,13 +38,13 @@ const toolCall = (text: string) => ({ role: "MESSAGE_ROLE_TOOL_CALL", toolName: 
 
 /** A record of each provider, as its documentation has it (see each adapter), and what it says of a wish. */
 const records: [string, (options: ProviderOptions) => Reader, object[], object][] = [];
-type Reader = (mayWish: boolean) => Promise<{ told?: unknown } | undefined>;
+type Reader = (mayWish: boolean) => Promise<{ analysis?: unknown } | undefined>;
 const add = (
   name: string,
   reader: (options: ProviderOptions) => Reader,
-  ...cases: [told: object, ...answers: object[]][]
+  ...cases: [analysis: object, ...answers: object[]][]
 ) => {
-  for (const [told, ...answers] of cases) records.push([name, reader, answers, told]);
+  for (const [analysis, ...answers] of cases) records.push([name, reader, answers, analysis]);
 };
 
 const asks = { wished, isAnalyzed: true };
@@ -173,17 +173,17 @@ add(
 );
 
 describe("the record of a call whose callee may ask to be called back", () => {
-  it.each(records)("of %s says so %#", async (_, reader, answers, told) => {
+  it.each(records)("of %s says so %#", async (_, reader, answers, analysis) => {
     const options = answering(...answers);
     const read = await reader(options)(true);
     expect(read).toMatchObject({ status: "completed" });
     const requests = options.asked.length;
-    expect(read?.told).toEqual(requests === 1 ? told : { ...told, requests });
+    expect(read?.analysis).toEqual(requests === 1 ? analysis : { ...analysis, requests });
   });
 
   it.each(records)("of %s says nothing that was not asked %#", async (_, reader, answers) => {
     const options = answering(...answers);
-    expect(await reader(options)(false)).not.toHaveProperty("told");
+    expect(await reader(options)(false)).not.toHaveProperty("analysis");
     expect(options.asked).toHaveLength(1);
   });
 
@@ -197,7 +197,7 @@ describe("the record of a call whose callee may ask to be called back", () => {
         { ...placed, mayWish: true },
         { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
       );
-    expect(read).toMatchObject({ status: "completed", told: pending });
+    expect(read).toMatchObject({ status: "completed", analysis: pending });
   });
 
   it("of ultravox waits five seconds for a slow page, asks for no other then, and tells its requests", async () => {
@@ -218,7 +218,10 @@ describe("the record of a call whose callee may ask to be called back", () => {
         { ...account, provider: "ultravox", agent: "a", from: "+12025550100", through: "twilio" },
       );
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(await reading).toMatchObject({ status: "completed", told: { ...pending, requests: 3 } });
+    expect(await reading).toMatchObject({
+      status: "completed",
+      analysis: { ...pending, requests: 3 },
+    });
     answer();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(options.asked).toHaveLength(3);
