@@ -34,7 +34,12 @@ export function tracePosts(
         kind: 3,
         startAt: Math.min(of.at ?? endAt, endAt),
         endAt,
-        attributes: { call_id: of.id, event: of.type, receiver: receiver.name },
+        // A client may name its own receiver by a number, so only the plan's are named.
+        attributes: {
+          call_id: of.id,
+          event: of.type,
+          receiver: receiver.own ? "own" : receiver.name,
+        },
       });
       return answer;
     },

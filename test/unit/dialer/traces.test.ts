@@ -18,6 +18,7 @@ import {
   webhook,
 } from "#test/support/dialer-calls.ts";
 import { busy, minuteMs } from "#test/support/results-bench.ts";
+import { setReceivers } from "#test/support/client-receivers-bench.ts";
 import { toldTo } from "#test/support/events-bench.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -78,6 +79,15 @@ describe("a traced call", () => {
     expect(bench.dialed[0]?.traceparent).toBe(`00-${traceId}-${dial?.spanId}-01`);
     expect(bench.posted[0]?.traceparent).toBe(`00-${traceId}-${deliver?.spanId}-01`);
     expect(bench.posted[0]?.body.data).toMatchObject({ traceparent: sampled });
+  });
+
+  it("names a receiver of the plan, and none that its client has named, as by a number", async () => {
+    const bench = create();
+    await setReceivers(bench, "crm", { "13035550123": {} });
+    await place(bench);
+    const named = spansOf(bench).flatMap((span) => attributeOf(span, "receiver") ?? []);
+    expect(named.toSorted()).toEqual(["*", "own"]);
+    expect(JSON.stringify(bench.exported)).not.toContain("13035550123");
   });
 
   it("hands on, and sends nothing, where its caller did not sample it", async () => {
