@@ -29,6 +29,7 @@ type MetricDeps = Pick<DialerDeps, "ledger" | "documents" | "clock">;
  */
 export function measureSweep(given: DialerDeps, collector: Collector): TracedInvocation {
   const { clock, log } = given;
+  const begunAt = clock.now();
   let measured: LogFields | undefined;
   let oldestEventAt = Infinity;
   const deps: DialerDeps = {
@@ -58,7 +59,7 @@ export function measureSweep(given: DialerDeps, collector: Collector): TracedInv
             at,
           ),
           ...(await countWaiting(at, given)),
-          ...(await countUsage(at, given)),
+          ...(await countUsage({ begunAt, now: at }, given)),
         ];
         const posting = await collector.post("metrics", encodeMetrics(metrics));
         if (typeof posting === "object")
@@ -103,11 +104,12 @@ async function countWaiting(at: number, { ledger, documents }: MetricDeps): Prom
  * hour before, too.
  */
 async function countUsage(
-  now: number,
+  { begunAt, now }: { begunAt: number; now: number },
   deps: MetricDeps & Pick<DialerDeps, "sweepSeconds">,
 ): Promise<Metric[]> {
   const hour = Math.floor(now / hourMs) * hourMs;
-  const isFirst = now - hour < deps.sweepSeconds * 1000;
+  // By its beginning, as a sweep may take as long as the time to the next.
+  const isFirst = begunAt - hour < deps.sweepSeconds * 1000;
   const hours = isFirst ? [hour - hourMs, hour] : [hour];
   const sums = await Promise.all(
     hours.map(async (startAt) => ({

@@ -303,6 +303,24 @@ describe("metrics", () => {
     ]);
   });
 
+  it("have the last counts of the hour before though the first sweep is slow", async () => {
+    const bench = create();
+    await place(bench);
+    bench.advance(3_600_000 - (bench.now() % 3_600_000) + 30_000);
+    const { ledger } = bench.deps;
+    const dialing: typeof ledger.dialing = async (limit) => {
+      bench.advance(40_000);
+      return ledger.dialing(limit);
+    };
+    bench.deps.ledger = { ...ledger, dialing };
+    await bench.sweep();
+    const [sent] = bench.exported.filter(({ signal }) => signal === "metrics");
+    const accepted = readMetrics(sent?.json ?? "").find(
+      ({ name }) => name === "outbound_calls.accepted",
+    );
+    expect(accepted?.sum?.dataPoints.map(({ asInt }) => asInt)).toEqual(["1"]);
+  });
+
   it("begin anew with an hour, whose first sweep sends the last counts of the hour before", async () => {
     const bench = create();
     await place(bench);
