@@ -314,7 +314,7 @@ describe("metrics", () => {
     };
     bench.deps.ledger = { ...ledger, dialing };
     await bench.sweep();
-    const [sent] = bench.exported.filter(({ signal }) => signal === "metrics");
+    const sent = bench.exported.find(({ signal }) => signal === "metrics");
     const accepted = readMetrics(sent?.json ?? "").find(
       ({ name }) => name === "outbound_calls.accepted",
     );
