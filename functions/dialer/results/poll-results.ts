@@ -31,6 +31,8 @@ const listSecondsMax = 20;
 const failuresMax = 3;
 /** Time reserved for the last write and the acknowledgement of the message. */
 const afterPollsMs = 30_000;
+/** Maximum rest after the end of the polls: that of one request at the slowest pace. */
+const lastRestMs = 10_000;
 /** Statements that are left when polling ends: each of a delivery's ten accounts writes a last result. */
 const reservedStatements = 100;
 /** Age of a call from which its result is `unknown` if the plan has lost its account. */
@@ -263,6 +265,6 @@ async function pollEach(
     }
     // The sandbox needs no pause, and one client's test calls must not delay another's.
     const restMs = row.route.provider === sandboxType ? 0 : (requests * 1000) / pollsPerSecond;
-    await clock.sleep(startAt + restMs - clock.now());
+    await clock.sleep(Math.min(startAt + restMs, endAt + lastRestMs) - clock.now());
   }
 }

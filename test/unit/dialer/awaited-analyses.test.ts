@@ -141,6 +141,26 @@ describe("many calls that await an analysis", () => {
     expect(asked).toBe(96 / 6);
   });
 
+  it("end their reading before the invocation does, however slow the account's pace", async () => {
+    const bench = createBench({
+      agents,
+      results: {},
+      providers: { vapi: { pollsPerSecond: 0.1 } },
+    });
+    await place(bench, "crm");
+    let asked = 0;
+    bench.record = async () => {
+      asked += 1;
+      return { ...completed, analysis: { isAnalyzed: false, requests: 6 } };
+    };
+    bench.advance(2 * minuteMs);
+    await bench.sweep();
+    const begunAt = bench.now();
+    await bench.deliverEvents(31_000);
+    expect(asked).toBe(1);
+    expect(bench.now() - begunAt).toBeLessThan(31_000);
+  });
+
   it("are counted in the log where they are left out, as their wishes are lost", async () => {
     const bench = createBench();
     await awaitMany(bench);
