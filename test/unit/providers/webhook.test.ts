@@ -205,8 +205,8 @@ describe("the webhook", () => {
 
   it("is placed by a 200 whose body breaks off or is 10 MB long", async () => {
     const breaksOff = await startTestReceiver((_request, response) => {
-      response.writeHead(200, { "content-length": "100" }).write("{");
-      setTimeout(() => response.destroy(), 20);
+      response.writeHead(200, { "content-length": "100" });
+      response.write("{", () => response.socket?.end());
     });
     const long = await startTestReceiver((_request, response) => {
       response.writeHead(200).end("x".repeat(10_000_000));
