@@ -148,6 +148,10 @@ describe("an open view", () => {
     await open("accounts");
     await pass(10);
     const row = page.getByRole("row", { name: /vapi/ }).first();
+    await until(async () => {
+      await page.clock.runFor(100); // its script may still be loading
+      return await row.isVisible();
+    });
     expect(await row.textContent()).not.toContain("fully used");
     const window = { notBefore: Date.now(), notAfter: Date.now() + 9e6, count: 15_000 };
     await api.documents.takePermits({ kind: "pace", key: "vapi" }, toPace(2, 1), window);

@@ -61,6 +61,7 @@ const story = fc.record({
       urgent: fc.constant<true>(true),
       labels: fc.record(Object.fromEntries(labelNames.map((name) => [name, fc.string()]))),
       split: fc.constant(toSplitMark({ name: "hello", since: 1_000 })),
+      traceparent: fc.constant(`00-${"4b".repeat(16)}-${"0a".repeat(8)}-01`),
     },
     { requiredKeys: [] },
   ),
@@ -186,7 +187,7 @@ describe("the schema of an event's body", () => {
     // The examples are those of real calls, of agents without `retry`, of requests without headers of their own, and of
     // results without a price.
     const rare =
-      /\.data\.(test|try|tries_left|not_before|urgent|split|result\.cost\..*|counts\.promised)$/;
+      /\.data\.(test|try|tries_left|not_before|urgent|split|traceparent|result\.cost\..*|counts\.promised)$/;
     const isLabel = (path: string) => labelNames.some((name) => path === `${type}.data.${name}`);
     const isRare = (path: string) =>
       rare.test(path) || (type === "call.ended" && path.includes(".call_back."));

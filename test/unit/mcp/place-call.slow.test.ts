@@ -94,7 +94,7 @@ describe("place_call", () => {
     const again = await place(call);
     expect(again).toMatchObject({
       confirmation,
-      say: expect.stringContaining("no certain answer"),
+      say: expect.stringContaining("without a certain answer"),
     });
     expect(await place({ ...call, confirmation })).toMatchObject({ placed: true });
     expect(await accepted()).toHaveLength(1);

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import parts from "#config/parts.json" with { type: "json" };
+import { hangMs } from "#config/vitest.shared.ts";
 import { filesImportedBy, specifiersIn, targetOf } from "#test/support/imports.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
@@ -108,6 +109,8 @@ async function runTests(folder: string, tests: Map<string, string[]>): Promise<v
     isolate: false,
     include: [...tests.keys()],
     provide: { tier: "quick" },
+    testTimeout: hangMs,
+    hookTimeout: hangMs,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   };
   const text = `export default { test: ${JSON.stringify(config)} };\n`;
