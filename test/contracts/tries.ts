@@ -222,8 +222,8 @@ async function createBench(create: (now: () => number) => Promise<Stores>) {
         async readResult({ id }): Promise<ReadResult | undefined> {
           const status = results[dialed.findIndex((one) => one.id === id)];
           const wished = wishes.get(id);
-          const told = { ...(wished === undefined ? {} : { wished }), isAnalyzed: true };
-          return status && { ...nothing, status, told };
+          const analysis = { ...(wished === undefined ? {} : { wished }), isAnalyzed: true };
+          return status && { ...nothing, status, analysis };
         },
       }),
     },
