@@ -52,7 +52,8 @@ const listNeeds = declareRoute({
       ...parts.map((part) => reading(part, readers[part](deps), [])),
     ]);
     const told = found.flat();
-    const all = [...told, ...findHeld(told, held?.values() ?? [])];
+    const isStopListed = !unread.some((part) => part === "pauses" || part === "ledger");
+    const all = [...told, ...findHeld(held?.values() ?? [], { told, isStopListed })];
     return { needs: all.map((one) => withHeld(one, held)), unread };
   },
 });
@@ -88,13 +89,21 @@ function withHeld({ holder, ...found }: Found, held: Held | undefined): Need {
   return { ...found, calls, clients: [...names].toSorted().slice(0, clientsMax) };
 }
 
-/** Returns what only a person ends, such as a route that the plan has lost, and no other need is about. */
-function findHeld(found: readonly Found[], held: Iterable<Holding>): Found[] {
-  const told = new Set(found.map(({ holder }) => holder));
+/**
+ * Returns what only a person ends, such as a route that the plan has lost, and no part lists. What stops calls, a pause or a
+ * restore, is listed by its part, where that could be read. Parts and waiting calls are read side by side: a pause that ends meanwhile is absent
+ * from its part, and is no need for the calls that it held.
+ */
+function findHeld(
+  held: Iterable<Holding>,
+  { told, isStopListed }: { told: readonly Found[]; isStopListed: boolean },
+): Found[] {
+  const toldHolders = new Set(told.map(({ holder }) => holder));
   return [...held].flatMap(({ reason, name }) => {
     const holder = `${reason} ${name}`;
-    const { endedBy, holds } = findText(reason) ?? {};
-    if (endedBy !== "person" || holds === undefined || told.has(holder)) return [];
+    const { endedBy, holds, stops = false } = findText(reason) ?? {};
+    if (endedBy !== "person" || holds === undefined) return [];
+    if (toldHolders.has(holder) || (stops && isStopListed)) return [];
     const what = name === "" ? "waiting calls" : name;
     const texts = { means: holds(name), fix: heldFix };
     return need({ id: `held ${holder}`, kind: "held", what, code: reason, holder }, texts);

@@ -22,14 +22,22 @@ const pooled = { provider: "retell", agent: "a", from: { pool, pick: "callee" } 
 const agents = { ...dayPlan.agents, agent_pool: pooled };
 const plan = { ...dayPlan, agents, results: {} };
 
-/** @param broken kinds of documents that cannot be listed */
-function createBench(broken: readonly Kind[] = [], letters = new Map<string, string>()) {
+/**
+ * @param broken kinds of documents that cannot be listed
+ * @param ended kinds of documents that end once what holds calls was read, and before they are listed
+ */
+function createBench(
+  broken: readonly Kind[] = [],
+  letters = new Map<string, string>(),
+  ended: readonly Kind[] = [],
+) {
   const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) };
   const memory = createMemoryDocuments(() => now, randomVersion);
   const documents: Documents = {
     ...memory,
     list: async (kind, query) => {
       if (broken.includes(kind)) throw new Error("the ledger is down");
+      if (ended.includes(kind)) return [];
       return memory.list(kind, query);
     },
   };
@@ -176,6 +184,13 @@ describe("what needs a person", () => {
     );
     const worse = createBench(["breaker", "pause", "backlog"]);
     expect((await worse.ask()).unread.toSorted()).toEqual(["breakers", "held", "pauses"]);
+  });
+
+  it("is no pause that ends while the needs are read", async () => {
+    const { ask, ledger, documents } = createBench([], new Map(), ["pause"]);
+    await fillWithADay(ledger, documents, now);
+    const { needs, unread } = await ask();
+    expect([needs.map(({ kind }) => kind), unread]).toEqual([["breaker", "review"], []]);
   });
 
   it("is a halted sweep, a full ledger, a restore, a pool that rests", async () => {
