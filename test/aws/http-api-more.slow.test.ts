@@ -1,3 +1,4 @@
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
@@ -22,3 +23,4 @@ describeOperatorApi("Lambda", createApi);
 describeCallbacks("Lambda", createApi, { runs: 100 });
 describeRequestsApi("Lambda", createApi);
 describeReadiness("Lambda", createApi);
+describeFuzz("Lambda", createApi, { runs: 8 });

@@ -1,3 +1,4 @@
+import { describeFuzz } from "../contracts/fuzz-api.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
@@ -10,3 +11,4 @@ describeOperatorApi("Cloudflare Workers", createApi);
 describeCallbacks("Cloudflare Workers", createApi, { runs: 150 });
 describeRequestsApi("Cloudflare Workers", createApi);
 describeReadiness("Cloudflare Workers", createApi);
+describeFuzz("Cloudflare Workers", createApi, { runs: 8 });

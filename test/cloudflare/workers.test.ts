@@ -11,6 +11,8 @@ import {
   subrequestsLeft,
   subrequestsMax,
 } from "#shared/cloudflare/invocation.ts";
+import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
+import { workerLog } from "#shared/lib/log.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { toJson } from "#shared/ports/call-messages.ts";
@@ -256,4 +258,30 @@ describe("the Workers count", () => {
     await testEnv.ENVELOPES.delete("dead-letters/calls-own");
     expect([sent.opened, served.opened, kept.opened]).toEqual([[1], [1], [1]]);
   });
+});
+
+describe("a Worker's log", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("writes alarms as errors and every other event as output, one JSON line each", () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const output = vi.spyOn(console, "log").mockImplementation(() => undefined);
+    workerLog("alarm", "queue.unreachable", { code: "full" });
+    workerLog("warning", "call.deferred", {});
+    workerLog("info", "call.dialed", { count: 1 });
+    const events = (spy: typeof error) =>
+      spy.mock.calls.map(([line]) => /"event":"([\w.]+)"/.exec(String(line))?.[1]);
+    expect(events(error)).toEqual(["queue.unreachable"]);
+    expect(events(output)).toEqual(["call.deferred", "call.dialed"]);
+  });
+});
+
+it("the platform's limit counts the requests of each token by itself", async () => {
+  const limit = createTokenLimit(testEnv.TEST_LIMIT);
+  const asked = async (tokenId: string) => limit?.(tokenId);
+  const first = [];
+  for (let n = 0; n < 5; n++) first.push(await asked("crm-1"));
+  expect(first).toEqual([true, true, true, false, false]);
+  expect(await asked("crm-2")).toBe(true);
+  expect(createTokenLimit(undefined)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { runSeeds, textOf } from "./seeds.ts";
 // Every change is tried with a few seeds; test/simulation/long holds what takes longer.
 describe("a short simulation", () => {
   it("keeps every promise, whatever goes wrong", async () => {
-    const { totals, failure } = await runSeeds(35, 2, { isShrunk: true });
+    const { totals, failure } = await runSeeds(64, 2, { isShrunk: true });
     if (failure !== undefined) expect.fail(textOf(failure));
     // A run without faults would prove nothing.
     for (const count of Object.values(totals)) expect(count).toBeGreaterThan(0);

@@ -43,6 +43,7 @@ const idle = async () => {
 describe("dispatches", () => {
   it.each([undefined, 1])(
     "of which every other one is lost have every call dialed once, at %s calls a second",
+    inSlowTier,
     async (callsPerSecond) => {
       const providers = callsPerSecond === undefined ? {} : { webhook: { callsPerSecond } };
       const bench = createBench({ plan: { providers } });

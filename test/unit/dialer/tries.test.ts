@@ -2,6 +2,7 @@ import { readRow } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import { optOut } from "#functions/dialer/results/opt-out.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import type { ResultStatus } from "#shared/calls/call-result.ts";
 import { applyAction } from "#shared/calls/transitions.ts";
 import { applyEntries } from "#shared/policy/journal-entries.ts";
 import { toTryId } from "#shared/calls/tries.ts";
@@ -115,21 +116,21 @@ describe("a call of an agent with retry", () => {
     expect(bench.dialed).toHaveLength(2);
   });
 
-  it.each(["declined", "completed", "invalid", "blocked", "unknown", "voicemail"] as const)(
-    "is not tried again after %s, and its number is erased",
-    async (status) => {
-      const bench = createRetryBench();
-      const { call } = await placeFirst(bench);
-      expect((await rowOf(bench, call)).request).not.toBeNull();
-      tell(bench, { ...nothing, status });
-      await pollAfter(bench, 2);
-      const row = await rowOf(bench, call);
-      expect(row).toMatchObject({ result: { status }, request: null, lane: null });
-      expect(row.next).toBeUndefined();
-      await bench.simulate(4 * 3600);
-      expect(bench.dialed).toHaveLength(1);
-    },
-  );
+  const endsItsChain = async (status: ResultStatus) => {
+    const bench = createRetryBench();
+    const { call } = await placeFirst(bench);
+    expect((await rowOf(bench, call)).request).not.toBeNull();
+    tell(bench, { ...nothing, status });
+    await pollAfter(bench, 2);
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ result: { status }, request: null, lane: null });
+    expect(row.next).toBeUndefined();
+    await bench.simulate(4 * 3600);
+    expect(bench.dialed).toHaveLength(1);
+  };
+  const ends = "is not tried again after %s, and its number is erased";
+  it.each(["declined", "completed"] as const)(ends, endsItsChain);
+  it.each(["invalid", "blocked", "unknown", "voicemail"] as const)(ends, inSlowTier, endsItsChain);
 
   it("is not tried again after the end of within, at which its number is erased though it is live", async () => {
     const bench = createRetryBench({ ...retry, within: "1h", after: { busy: "15m" } });

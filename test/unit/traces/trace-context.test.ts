@@ -9,6 +9,7 @@ import {
   toTraceparent,
 } from "#shared/traces/trace-context.ts";
 import { aRequestId } from "#test/support/calls.ts";
+import { perTier } from "#test/support/per-tier.ts";
 
 const own = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
@@ -61,6 +62,7 @@ describe("a traceparent", () => {
         const read = parseTraceparent(text);
         if (read !== undefined) expect(toTraceparent(read).slice(0, 53)).toBe(text.slice(0, 53));
       }),
+      { numRuns: perTier({ quick: 20, slow: 200 }) },
     );
   });
 });
