@@ -1,9 +1,11 @@
 import { resultStatuses } from "#shared/calls/call-result.ts";
+import { labelNames, type LabelName } from "#shared/calls/labels.ts";
 import { callStates } from "#shared/calls/states.ts";
 import * as z from "#shared/lib/zod.ts";
 import { dayMs, hourMs, minuteMs } from "#shared/lib/units.ts";
 import { endsIn, slotMinutes } from "#shared/policy/usage-ends.ts";
 import { readUsage, type Usage } from "../api/actions/read-usage.ts";
+import { labelFields } from "../api/actions/usage-rows.ts";
 import { measures, sumUsage } from "../api/actions/sum-usage.ts";
 import { anyName, instant, time, toIsoTime } from "../api/http/fields.ts";
 import { answerUnprocessable } from "../api/http/problem.ts";
@@ -21,9 +23,7 @@ const outcome = z.enum([...callStates, ...resultStatuses]);
 const rowSchema = z.strictObject({
   client: z.optional(z.string()),
   agent_id: z.optional(z.string()),
-  campaign: z
-    .optional(z.nullable(z.string()))
-    .check(z.describe("null: none was sent; `*other`: the rest of a client with too many")),
+  ...labelFields("null: none was sent; `*other`: the rest of a client with too many"),
   hour: z.optional(time),
   ...measures,
 });
@@ -55,7 +55,7 @@ const listResults = declareRoute({
   query: z.strictObject({
     from: z.optional(instant).check(z.describe("Whole hours; a day before `to` by default")),
     to: z.optional(instant).check(z.describe("Now by default")),
-    by: z._default(z.enum(["agent", "client", "campaign", "hour"]), "agent"),
+    by: z._default(z.enum(["agent", "client", ...labelNames, "hour"]), "agent"),
     client: z.optional(anyName),
     agent_id: z.optional(anyName),
     campaign: z.optional(anyName),
@@ -92,20 +92,14 @@ const listResults = declareRoute({
 
 export const resultRoutes = [listResults];
 
-type By = "agent" | "client" | "campaign" | "hour";
+type By = "agent" | "client" | "hour" | LabelName;
 type Row = z.infer<typeof rowSchema>;
 
 function nameOf({ client, agentId, labels, hour }: Usage, by: By) {
-  switch (by) {
-    case "agent":
-      return { agent_id: agentId };
-    case "client":
-      return { client };
-    case "campaign":
-      return { client, campaign: labels.campaign ?? null };
-    case "hour":
-      return { hour: toIsoTime(hour) };
-  }
+  if (by === "agent") return { agent_id: agentId };
+  if (by === "client") return { client };
+  if (by === "hour") return { hour: toIsoTime(hour) };
+  return { client, [by]: labels[by] ?? null };
 }
 
 function groupBy(usage: readonly Usage[], by: By): Row[] {

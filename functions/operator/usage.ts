@@ -1,8 +1,10 @@
 import { isTestClient } from "#shared/calls/ids.ts";
+import { labelNames } from "#shared/calls/labels.ts";
 import * as z from "#shared/lib/zod.ts";
 import { readUsage, readUsageOfClient } from "../api/actions/read-usage.ts";
 import {
   daysOf,
+  labelFields,
   nameForOperator,
   rowsLeftOut,
   toRangeView,
@@ -25,9 +27,7 @@ const usageSchema = z.strictObject({
         client: z.optional(z.string()),
         day: z.optional(z.iso.date()),
         agent_id: z.optional(z.string()),
-        campaign: z
-          .optional(z.nullable(z.string()))
-          .check(z.describe("null: none was sent; `*other`: the rest of a client with too many")),
+        ...labelFields("null: none was sent; `*other`: the rest of a client with too many"),
         test: z.boolean().check(z.describe("True for calls of tokens of the mode `test`")),
         ...usageSums,
       }),
@@ -45,7 +45,7 @@ const showUsage = declareRoute({
   path: "/usage",
   query: z.strictObject({
     ...usageDays,
-    group_by: z._default(z.enum(["client", "day", "agent", "campaign"]), "client"),
+    group_by: z._default(z.enum(["client", "day", "agent", ...labelNames]), "client"),
     client: z
       .optional(anyName)
       .check(z.describe("Only of this client; `test:NAME` for the tests of a client")),

@@ -16,6 +16,15 @@ export const labels = {
 export type LabelName = keyof typeof labels;
 export type Labels = { readonly [Name in LabelName]?: string };
 
+/** Names of the labels, by each of which usage is grouped. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the object has no other keys
+export const labelNames = Object.keys(labels) as LabelName[];
+
+/** Returns an object with a value under the name of each label, such as the schema of a field. */
+export function fillLabels<Value>(value: Value): Record<LabelName, Value> {
+  return { campaign: value };
+}
+
 /** Labels as stored. Labels that only a later version knows are preserved. */
 export const labelsSchema = z.record(z.string(), z.string());
 

@@ -1,5 +1,6 @@
 import { clientNamed, realClientOf } from "#shared/calls/ids.ts";
 import { csvField } from "#shared/lib/csv.ts";
+import { fillLabels, type LabelName } from "#shared/calls/labels.ts";
 import * as z from "#shared/lib/zod.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { ProblemError } from "../http/problem.ts";
@@ -45,16 +46,20 @@ export const usageRange = {
 };
 export const rowsLeftOut = z.int().check(z.describe(`Rows beyond the ${rowsMax} of an answer`));
 
-export type UsageBy = "client" | "day" | "agent" | "campaign";
+export type UsageBy = "client" | "day" | "agent" | LabelName;
+
+/** Returns the fields that have a row's labels. `absent`: what null and `*other` mean. */
+export function labelFields(absent: string) {
+  return fillLabels(z.optional(z.nullable(z.string())).check(z.describe(absent)));
+}
 
 /** Names of a row of usage. */
 type RowNames = {
   client?: string | undefined;
   day?: string | undefined;
   agent_id?: string | undefined;
-  campaign?: string | null | undefined;
   test?: boolean | undefined;
-};
+} & { [Name in LabelName]?: string | null | undefined };
 /** A type rather than an interface, which would not fit the loose schemas of /v1. */
 type UsageRow = RowNames & z.infer<typeof sumsSchema>;
 const sumsSchema = z.strictObject(usageSums);
@@ -121,18 +126,27 @@ export function toUsageRows(
 }
 
 /** Names a row of one client's usage. */
-export function nameForClient({ hour, agentId, labels }: Usage, by: UsageBy): RowNames {
+export function nameForClient(
+  { hour, agentId, labels }: Usage,
+  by: Exclude<UsageBy, "client">,
+): RowNames {
   if (by === "day") return { day: new Date(hour).toISOString().slice(0, 10) };
   if (by === "agent") return { agent_id: agentId };
-  return { campaign: labels.campaign ?? null };
+  return { [by]: labels[by] ?? null };
 }
 
 /** Names a row of all clients' usage. Tests, for which nobody pays, have rows of their own. */
 export function nameForOperator(one: Usage, by: UsageBy): RowNames {
   const client = clientNamed(one.client);
   const own = by === "client" ? {} : nameForClient(one, by);
-  const ofClient = by === "client" || by === "campaign" ? { client: realClientOf(client) } : {};
+  const ofClient = by === "day" || by === "agent" ? {} : { client: realClientOf(client) };
   return { ...ofClient, ...own, test: client.mode === "test" };
+}
+
+/** Returns the columns that name a row. Clients choose labels, so equal ones of two clients are two rows. */
+function namesBy(by: UsageBy): (keyof RowNames)[] {
+  if (by === "agent") return ["agent_id"];
+  return by === "client" || by === "day" ? [by] : ["client", by];
 }
 
 /** Formats rows as comma-separated values (RFC 4180), with a column for each currency. */
@@ -140,13 +154,7 @@ export function toUsageCsv(rows: readonly UsageRow[], by: UsageBy): string {
   const currencies = [
     ...new Set(rows.flatMap((row) => row.cost.map(({ currency }) => currency))),
   ].toSorted();
-  const names = {
-    client: ["client"],
-    day: ["day"],
-    agent: ["agent_id"],
-    campaign: ["client", "campaign"],
-  } as const;
-  const columns = [...names[by], "test", "accepted", "placed", "answered", "seconds"] as const;
+  const columns = [...namesBy(by), "test", "accepted", "placed", "answered", "seconds"] as const;
   const head = [...columns, ...currencies.map((currency) => `cost_${currency}`)];
   const lines = rows.map((row) => [
     ...columns.map((column) => row[column]),

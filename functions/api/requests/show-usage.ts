@@ -1,7 +1,9 @@
+import { labelNames } from "#shared/calls/labels.ts";
 import * as z from "#shared/lib/zod.ts";
 import { readUsageOfClient } from "../actions/read-usage.ts";
 import {
   daysOf,
+  labelFields,
   nameForClient,
   rowsLeftOut,
   toRangeView,
@@ -18,9 +20,7 @@ import { declareRoute } from "../http/route.ts";
 const rowSchema = z.looseObject({
   day: z.optional(z.iso.date()).check(z.describe("In UTC")),
   agent_id: z.optional(z.string()),
-  campaign: z
-    .optional(z.nullable(z.string()))
-    .check(z.describe("null: calls without one; `*other`: the rest where there are too many")),
+  ...labelFields("null: calls without one; `*other`: the rest where there are too many"),
   ...usageSums,
 });
 
@@ -33,7 +33,7 @@ export const showUsage = declareRoute({
   path: "/usage",
   query: z.strictObject({
     ...usageDays,
-    group_by: z._default(z.enum(["day", "agent", "campaign"]), "day"),
+    group_by: z._default(z.enum(["day", "agent", ...labelNames]), "day"),
   }),
   answer: z.looseObject({
     ...usageRange,

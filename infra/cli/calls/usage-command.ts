@@ -4,12 +4,11 @@ import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
 import { show } from "./terminal.ts";
 
-/** Columns that name a row, by what it is grouped by. */
+/** Columns that name a row, by what it is grouped by. Labels, such as a campaign, are of a client. */
 const columnsOf: Record<string, string[]> = {
   client: ["client"],
   day: ["day"],
   agent: ["agent_id"],
-  campaign: ["client", "campaign"],
 };
 
 const splitColumns = [
@@ -43,7 +42,7 @@ export const usageCommands: Record<string, Command> = {
     });
     const costs = currencies.map((currency) => `cost_${currency}`);
     const sums = ["test", "accepted", "placed", "answered", "seconds", ...costs];
-    show(rows, [...(columnsOf[by] ?? []), ...sums], { values, terminal });
+    show(rows, [...(columnsOf[by] ?? ["client", by]), ...sums], { values, terminal });
     if (answer.rows_left_out > 0)
       terminal.complain(`${answer.rows_left_out} rows are left out: ask for fewer days.`);
     if (!answer.read_from.startsWith(answer.from))
