@@ -90,6 +90,25 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       expect(await acceptedIds()).toEqual(new Set());
     });
 
+    it("names a campaign by RFC 8187 where its name is beyond ASCII, and the service reads the same name", async () => {
+      api = createTestApi();
+      const names = [
+        "spring, part 2",
+        "Frühling 2026",
+        "日本",
+        "\u{1f4de}".repeat(64),
+        "UTF-8'x",
+        "utf-8''spring",
+        "50 % off (it's *new*) é",
+      ];
+      const jobs = names.map((campaign) => ({ call, options: { campaign } }));
+      coming = [];
+      await runPython({ url: server.url, token, client, bounds, jobs });
+      const messages = await Promise.all(api.queue.take().map((one) => one.open()));
+      const read = messages.map((json): { labels: { campaign: string } } => JSON.parse(json));
+      expect(read.map(({ labels }) => labels.campaign).toSorted()).toEqual(names.toSorted());
+    });
+
     it("says what may have been accepted, and goes on under the key of its error", async () => {
       api = createTestApi();
       const faults: Fault[] = ["cut after", "503 before", "cut before"];
