@@ -23,6 +23,18 @@ const sharedRowsMax = 300;
 /** Time after which a sweep looks again at a row of such a list for which it could send nothing. */
 const lookAgainMs = 5 * minuteMs;
 
+type ClientSweepDeps = Pick<
+  DialerDeps,
+  | "eventsQueue"
+  | "ledger"
+  | "documents"
+  | "settings"
+  | "clock"
+  | "random"
+  | "sweepSeconds"
+  | "memory"
+>;
+
 /**
  * Sends messages for due events of clients' own receivers: for each at most as many as it can take until the next sweep.
  *
@@ -32,18 +44,7 @@ const lookAgainMs = 5 * minuteMs;
 export async function sweepClientReceiverEvents(
   { clientReceiverEventsAfter = null }: { clientReceiverEventsAfter?: string | null | undefined },
   time: { isOver(): boolean },
-  deps: Pick<
-    DialerDeps,
-    | "eventsQueue"
-    | "ledger"
-    | "documents"
-    | "settings"
-    | "clock"
-    | "random"
-    | "sweepSeconds"
-    | "log"
-    | "memory"
-  >,
+  deps: ClientSweepDeps & Pick<DialerDeps, "log">,
 ): Promise<string | null> {
   if (deps.settings.plan.clientReceivers === false) return null;
   let last = clientReceiverEventsAfter;
@@ -65,17 +66,7 @@ export async function sweepClientReceiverEvents(
 async function sweepClients(
   receivers: readonly ClientReceiver[],
   lists: readonly string[],
-  deps: Pick<
-    DialerDeps,
-    | "eventsQueue"
-    | "ledger"
-    | "documents"
-    | "settings"
-    | "clock"
-    | "random"
-    | "sweepSeconds"
-    | "memory"
-  >,
+  deps: ClientSweepDeps,
 ): Promise<void> {
   const { ledger, documents, clock, eventsQueue } = deps;
   const now = clock.now();
