@@ -1,3 +1,4 @@
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { isLaterTry } from "#shared/calls/chain.ts";
 import { requestIdOf, toCallId } from "#shared/calls/ids.ts";
@@ -182,20 +183,27 @@ function toCampaign(own: readonly Usage[]): Campaigns["campaigns"][number] {
   };
 }
 
-/** Finds the requests of a campaign, newest first, by the first call of each. */
+/**
+ * Finds the requests of a campaign, newest first, by the first call of each.
+ *
+ * @throws UnreadableError if there are some, and only a later version can read them
+ */
 export async function findRequests(
   of: { client?: string | undefined; campaign: string },
   ledger: CallLedger,
 ): Promise<{ found: CallRow[]; isWhole: boolean }> {
   const found: CallRow[] = [];
+  let skipped = 0;
   let before: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
-    const { rows, next } = await ledger.list({ ...of, before, limit: pageRows });
+    const { rows, unreadable, next } = await ledger.list({ ...of, before, limit: pageRows });
+    skipped += unreadable;
     found.push(...rows.filter((row) => !isLaterTry(row)));
-    if (next === undefined) return { found, isWhole: true };
     before = next;
+    if (next === undefined) break;
   }
-  return { found, isWhole: false };
+  if (found.length === 0 && skipped > 0) throw new UnreadableError("requests of the campaign");
+  return { found, isWhole: before === undefined };
 }
 
 /** Reads calls that lie evenly over the requests, of each at least one. */

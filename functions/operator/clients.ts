@@ -5,7 +5,7 @@ import { clientKeyOf, type StoredClient } from "#shared/policy/stored-tokens.ts"
 import { readOfToday } from "#shared/policy/ledger-epoch.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { skipUnreadable } from "#shared/ports/found-documents.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
@@ -64,7 +64,8 @@ const listClients = declareRoute({
   answer: clientsSchema,
   async handle({ deps, query }) {
     const found = await deps.documents.list("client", { after: query.cursor, limit: query.limit });
-    const clients = skipUnreadable(found, deps)
+    const clients = found
+      .filter(isReadable)
       .filter(({ value }) => !value.isRemoved)
       .map(({ key, value }) => toClientView(key, value));
     return { clients, ...(found.length < query.limit ? {} : { cursor: found.at(-1)?.key }) };

@@ -119,8 +119,12 @@ async function countIn(counted: CallState, ledger: CallLedger): Promise<number> 
   let count = 0;
   let before: string | undefined;
   for (let page = 0; page < currentMax / pageRows; page++) {
-    const { rows, next } = await ledger.list({ state: counted, before, limit: pageRows });
-    count += rows.length;
+    const { rows, unreadable, next } = await ledger.list({
+      state: counted,
+      before,
+      limit: pageRows,
+    });
+    count += rows.length + unreadable;
     if (next === undefined) break;
     before = next;
   }

@@ -12,7 +12,6 @@ export async function findCall(c: Context<ApiEnv>, deps: RouteDeps): Promise<Cal
   if (id === undefined) return noCall();
   const row = (await deps.ledger.read([id])).get(id);
   if (row === unreadable) {
-    deps.log("alarm", "row.unreadable", { request_id: c.get("requestId"), call_id: id });
     return answerProblem(c, 503, {
       detail: "A later version of the service has written this call: deploy it here.",
     });

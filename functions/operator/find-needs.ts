@@ -6,7 +6,7 @@ import { throttles } from "#shared/policy/breaker-causes.ts";
 import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
-import { skipUnreadable } from "#shared/ports/found-documents.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
@@ -120,7 +120,7 @@ async function listOf<K extends Kind>(kind: K, deps: RouteDeps): Promise<StoredD
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const listed = await deps.documents.list(kind, { after, limit: pageDocuments });
-    found.push(...skipUnreadable(listed, deps));
+    found.push(...listed.filter(isReadable));
     if (listed.length < pageDocuments) break;
     after = listed.at(-1)?.key;
   }

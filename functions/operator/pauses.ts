@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { skipUnreadable } from "#shared/ports/found-documents.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";
@@ -162,13 +162,13 @@ export const pauseRoutes = [listPauses, pause, resume];
 
 async function allOf<K extends "pause" | "breaker">(
   kind: K,
-  deps: Pick<RouteDeps, "documents" | "log">,
+  deps: Pick<RouteDeps, "documents">,
 ): Promise<StoredDocument<K>[]> {
   const found: StoredDocument<K>[] = [];
   let after: string | undefined;
   for (let page = 0; page < answerPages; page++) {
     const listed = await deps.documents.list(kind, { after, limit: pageDocuments });
-    found.push(...skipUnreadable(listed, deps));
+    found.push(...listed.filter(isReadable));
     after = listed.at(-1)?.key;
     if (listed.length < pageDocuments) break;
   }

@@ -1,3 +1,4 @@
+import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { isLaterTry } from "#shared/calls/chain.ts";
 import { toCallId, readRequestId, requestIdOf, timeOfId } from "#shared/calls/ids.ts";
@@ -110,7 +111,10 @@ const showRequest = declareRoute({
   async handle({ c, deps }) {
     const { ledger, clock } = deps;
     const id = readRequestId(c.req.param("id") ?? "");
-    const [one] = id === undefined ? [] : (await ledger.list({ requestId: id, limit: 1 })).rows;
+    const page = id === undefined ? undefined : await ledger.list({ requestId: id, limit: 1 });
+    const [one] = page?.rows ?? [];
+    if (one === undefined && page !== undefined && page.unreadable > 0)
+      throw new UnreadableError("a later version has written the request's call");
     if (id === undefined || one === undefined) {
       return answerProblem(c, 404, {
         detail: "There is no request of this id, or none of its calls is known yet.",

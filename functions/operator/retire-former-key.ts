@@ -1,4 +1,5 @@
 import { doNotCallListKey, findCurrentSince } from "#shared/policy/number-entries.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { changeList } from "#shared/policy/dnc-entries.ts";
 import { allTokens, clientKeyOf, isTokenValid } from "#shared/policy/stored-tokens.ts";
 import { capDaysMax } from "#shared/telephony/frequency-cap.ts";
@@ -55,7 +56,12 @@ async function findToken(
   keyName: string,
   { documents, clock }: RouteDeps,
 ): Promise<string | undefined> {
-  for await (const { key: id, value } of allTokens(documents)) {
+  for await (const token of allTokens(documents)) {
+    const { key: id } = token;
+    if (!isReadable(token)) {
+      return `The token ${id}, which only a later version of the service can read, may depend on the former key.`;
+    }
+    const { value } = token;
     if (value.keyName !== keyName) continue;
     const key = clientKeyOf(value.client);
     const client = (await documents.read([key])).get(key.kind, key.key)?.value;

@@ -9,7 +9,7 @@ import {
   tokenKeyOf,
 } from "#shared/policy/stored-tokens.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { skipUnreadable } from "#shared/ports/found-documents.ts";
+import { isReadable } from "#shared/ports/found-documents.ts";
 import { createTokenMaker, madeIdPattern } from "#shared/settings/made-token.ts";
 import { tokenRights } from "#shared/settings/tokens.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
@@ -72,9 +72,9 @@ const listTokens = declareRoute({
   async handle({ deps, query }) {
     const { documents } = deps;
     const found = await documents.list("token", { after: query.cursor, limit: query.limit });
-    const chosen = skipUnreadable(found, deps).filter(
-      ({ value }) => query.client === undefined || value.client === query.client,
-    );
+    const chosen = found
+      .filter(isReadable)
+      .filter(({ value }) => query.client === undefined || value.client === query.client);
     const keys = [...new Set(chosen.map(({ value }) => value.client))].map(clientKeyOf);
     const clients = keys.length === 0 ? undefined : await documents.read(keys);
     const tokens = chosen.map(({ key, value }) => {

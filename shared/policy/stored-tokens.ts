@@ -1,6 +1,5 @@
 import { changeDocument } from "../ports/change-document.ts";
-import type { DocumentKey, StoredDocument, ValueOf } from "../ports/document-kinds.ts";
-import { isReadable } from "../ports/found-documents.ts";
+import type { DocumentKey, FoundDocument, ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 
 export type StoredClient = ValueOf<"client">;
@@ -66,14 +65,14 @@ export function agentsOfBoth(token: readonly string[], client: readonly string[]
   return token.filter((agent) => client.includes(agent));
 }
 
-/** Lists all tokens that operators made and this version can read, page after page. */
+/** Lists all tokens that operators made, page after page, those among them that only a later version can read. */
 export async function* allTokens(
   documents: Pick<Documents, "list">,
-): AsyncGenerator<StoredDocument<"token">> {
+): AsyncGenerator<FoundDocument<"token">> {
   let after: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const listed = await documents.list("token", { after, limit: pageTokens });
-    yield* listed.filter(isReadable);
+    yield* listed;
     if (listed.length < pageTokens) return;
     after = listed.at(-1)?.key;
   }

@@ -1,4 +1,13 @@
-import { callBecomes, documentAsAbsent, ignore, never, rowAsAbsent } from "./edits.ts";
+import {
+  always,
+  becomes,
+  callBecomes,
+  documentAsAbsent,
+  ignore,
+  never,
+  returns,
+  rowAsAbsent,
+} from "./edits.ts";
 import { toMutants } from "./mutant.ts";
 
 const unit = (...names: string[]) => names.map((name) => `test/unit/dialer/${name}.test.ts`);
@@ -41,8 +50,82 @@ const ofRows = toMutants(
     ["the row of a callback is not absent", "followCallback", rowAsAbsent("requireReadable")],
     ["a call whose row cannot be read stays live", "mayBeLive", never("unreadable")],
     ["the last try of a call is not absent", "readTries.row", rowAsAbsent("found.get")],
+    ["a call whose row cannot be read stays on the queue", "dialCalls.retry", becomes("new Set()")],
+    ["the row of a late wish is not absent", "call-backs:readRow", rowAsAbsent("requireReadable")],
+    [
+      "the first call of a finished request is not absent",
+      "finishForClientReceivers.row",
+      rowAsAbsent("rows.get"),
+    ],
+  ],
+);
+
+/** Rows that are found by a number. */
+const ofNumbers = toMutants(unit("look-up", "erasures"), [
+  [
+    "a call to the number that cannot be read may be the one at the provider",
+    "findOwnId",
+    ignore("unreadable"),
+  ],
+  ["an erasure is not over while a row cannot be read", "eraseRows", never("unreadable")],
+]);
+
+/** Documents of what the dispatcher looks at, and of clients' own receivers. */
+const ofDocuments = toMutants(unit("unreadable", "unreadable-rows", "client-receivers"), [
+  ["an account that cannot be read holds its calls", "areReadable", returns("true")],
+  [
+    "own receivers that cannot be read are not absent",
+    "rememberReceivers.value",
+    becomes(
+      '{ receivers: {}, ...(read.find(kind, key)?.value === "unreadable" ? {} : read.find(kind, key)?.value) }',
+    ),
+  ],
+  [
+    "events of receivers that cannot be read are not dropped",
+    "dropGone.kept",
+    never("isUnreadable"),
+  ],
+  [
+    "a request of receivers that cannot be read is not finished",
+    "finishForClientReceivers.known",
+    becomes("requests"),
+  ],
+]);
+
+/** Answers of the API about a row. None says that there is no such row. */
+const ofAnswers = toMutants(
+  ["report-unreadable", "api-failures", "change-call"].map(
+    (name) => `test/unit/api/${name}.test.ts`,
+  ),
+  [
+    ["a request that cannot be read is known", "findRequest", never("unreadable")],
+    ["a client's call that cannot be read is known", "findTries", always("unreadable")],
+    [
+      "a call that cannot be read is known to operators",
+      "find-call:findCall.row",
+      rowAsAbsent("get"),
+    ],
+    [
+      "a request that cannot be read is known to operators",
+      "requests:showRequest",
+      never("unreadable"),
+    ],
+    ["a campaign that cannot be read is known", "findRequests", never("skipped")],
+    ["the row of a decision is not absent", "changeCall", rowAsAbsent("requireReadable")],
+    [
+      "a client cancels no call that cannot be read",
+      "cancelCall.found",
+      rowAsAbsent("requireReadable"),
+    ],
   ],
 );
 
 /** Rules by which what only a later version can read holds the calls on it. */
-export const unreadableMutants = [...ofJudges, ...ofTakes, ...ofRows];
+export const unreadableMutants = [
+  ...ofJudges,
+  ...ofTakes,
+  ...ofRows,
+  ...ofNumbers,
+  ...ofDocuments,
+  ...ofAnswers,
+];

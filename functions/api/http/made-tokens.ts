@@ -1,5 +1,7 @@
 import { testClientOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import type { FoundDocument } from "#shared/ports/document-kinds.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { readOfToday } from "#shared/policy/ledger-epoch.ts";
 import {
   agentsOfBoth,
@@ -100,13 +102,14 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
  * API_TOKENS has an entry of its id, because the entry replaces it.
  */
 async function readMadeAgents(
-  { documents, listedTokens }: Pick<ApiDeps, "documents" | "listedTokens">,
+  { documents, listedTokens, log }: Pick<ApiDeps, "documents" | "listedTokens" | "log">,
   now: number,
 ): Promise<AgentsByClient> {
-  const made: StoredToken[] = [];
-  for await (const { key, value } of allTokens(documents)) {
-    if (value.rights.includes("call") && listedTokens?.has(key) !== true) made.push(value);
-  }
+  const listed: FoundDocument<"token">[] = [];
+  for await (const token of allTokens(documents)) listed.push(token);
+  const made = skipUnreadable(listed, { log })
+    .filter(({ key, value }) => value.rights.includes("call") && listedTokens?.has(key) !== true)
+    .map(({ value }) => value);
   const names = [...new Set(made.map(({ client }) => client))];
   const read = await documents.read(names.map(clientKeyOf));
   return joinAgents(

@@ -23,7 +23,7 @@ export interface FoundRequest {
  */
 export async function findRequest(
   c: Context<ApiEnv>,
-  { ledger, clock, retentionMs, log, settings }: RouteDeps,
+  { ledger, clock, retentionMs, settings }: RouteDeps,
   unknownMsMax = youngMs,
 ): Promise<FoundRequest | Response> {
   const id = readRequestId(c.req.param("id") ?? "");
@@ -32,10 +32,7 @@ export async function findRequest(
     return answerNoRequest(c, id, clock.now());
   }
   const { rows, unreadable } = await ledger.list({ requestId: id, limit: 1 });
-  if (rows.length === 0 && unreadable > 0) {
-    log("alarm", "row.unreadable", { request_id: id });
-    return answerUnreadable(c);
-  }
+  if (rows.length === 0 && unreadable > 0) return answerUnreadable(c);
   const row = rows.find(({ client }) => client === c.get("caller").client);
   const mayCome = () =>
     isYoungerThan(unknownMsMax, id, clock.now()) && settings.issuedIds.mayBeAccepted(id);

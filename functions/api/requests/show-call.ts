@@ -87,7 +87,7 @@ async function findTries(
   c: Context<ApiEnv>,
   deps: RouteDeps,
 ): Promise<readonly CallRow[] | Response> {
-  const { ledger, clock, retentionMs, log } = deps;
+  const { ledger, clock, retentionMs } = deps;
   const id = idIn(c);
   if (id === undefined || timeOfId(id) + retentionMs <= clock.now()) return [];
   const unreadable = new Set<string>();
@@ -102,9 +102,7 @@ async function findTries(
   const chain = named?.tries === undefined ? id : chainOf(named);
   const row = isOwn && chain !== id ? await rowOf(chain) : named;
   const tries = isOwn && row !== undefined ? (await readTries([row], read)).get(chain) : undefined;
-  const [lost] = unreadable;
-  if (lost === undefined || (named !== undefined && !isOwn)) return tries ?? [];
-  log("alarm", "row.unreadable", { request_id: c.get("requestId"), call_id: lost });
+  if (unreadable.size === 0 || (named !== undefined && !isOwn)) return tries ?? [];
   return answerUnreadable(c);
 }
 

@@ -3,7 +3,7 @@ import { isTestClient } from "#shared/calls/ids.ts";
 import { throttles } from "#shared/policy/breaker-causes.ts";
 import { isTestBreaker } from "#shared/policy/breakers.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
-import { isReadable } from "#shared/ports/found-documents.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -37,9 +37,9 @@ export async function logGauges(
   ]);
   log("info", "sweep.measured", {
     needs_review: review,
-    open_breakers: breakers
-      .filter(isReadable)
-      .filter(({ key, value }) => !isTestBreaker(key) && isOpenByTrouble(value)).length,
+    open_breakers: skipUnreadable(breakers, deps).filter(
+      ({ key, value }) => !isTestBreaker(key) && isOpenByTrouble(value),
+    ).length,
     ...due,
     oldest_expired_seconds: expired,
   });

@@ -5,13 +5,13 @@ import { callStates } from "#shared/calls/states.ts";
 import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { hourPrefixOf, parseUsageKey, usageCounters } from "#shared/policy/usage.ts";
-import { isReadable } from "#shared/ports/found-documents.ts";
+import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import type { Collector } from "#shared/traces/collector.ts";
 import { encodeMetrics, type Metric, toGauge, toSum, toTimes } from "#shared/traces/otlp.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { timeCounters } from "./times.ts";
 import type { TracedInvocation } from "./trace-invocation.ts";
-import { withMethods } from "./with-methods.ts";
+import { withMethods } from "#shared/lib/with-methods.ts";
 
 /** Documents of usage of one page, and pages of an hour that are read. */
 const pageDocuments = 500;
@@ -21,7 +21,7 @@ const backlogsMax = 50;
 const eachMax = 20;
 const waitingMax = 200;
 
-type MetricDeps = Pick<DialerDeps, "ledger" | "documents" | "clock">;
+type MetricDeps = Pick<DialerDeps, "ledger" | "documents" | "clock" | "log">;
 
 /**
  * Wraps the dependencies of a sweep so that what it measures for its log becomes metrics, with the usage of the hour. A
@@ -100,7 +100,7 @@ async function countWaiting(at: number, { ledger, documents }: MetricDeps): Prom
 }
 
 /**
- * Returns the usage of the hour. Its counts begin anew with each hour; the first sweep of an hour sends the last counts of the
+ * Returns the usage of the hour. Its counts begin at zero each hour; the first sweep of an hour sends the last counts of the
  * hour before, too.
  */
 async function countUsage(
@@ -143,7 +143,7 @@ async function countUsage(
 /** Sums the counters of an hour. Test calls do not count. */
 async function sumHour(
   hour: number,
-  { documents }: Pick<MetricDeps, "documents">,
+  { documents, log }: Pick<MetricDeps, "documents" | "log">,
 ): Promise<ReadonlyMap<string, number>> {
   const prefix = hourPrefixOf(hour);
   const sums = new Map<string, number>();
@@ -151,7 +151,7 @@ async function sumHour(
   for (let page = 0; page < pagesMax; page++) {
     const listed = await documents.list("usage", { after, limit: pageDocuments });
     const own = listed.filter(({ key }) => key.startsWith(prefix));
-    for (const { key, value } of own.filter(isReadable)) {
+    for (const { key, value } of skipUnreadable(own, { log })) {
       if (isTestClient(parseUsageKey(key).client)) continue;
       for (const [name, count] of Object.entries(value))
         sums.set(name, (sums.get(name) ?? 0) + count);

@@ -1,5 +1,5 @@
 import type { Addition, Documents } from "#shared/ports/documents.ts";
-import { withMethods } from "./with-methods.ts";
+import { withMethods } from "#shared/lib/with-methods.ts";
 
 /** Number and sum of measured times, in milliseconds. */
 interface Measured {

@@ -17,7 +17,7 @@ import {
 } from "./call-spans.ts";
 import { addTimes, noteTime, type Times } from "./times.ts";
 import { tracePosts } from "./trace-posts.ts";
-import { withMethods } from "./with-methods.ts";
+import { withMethods } from "#shared/lib/with-methods.ts";
 
 /** Maximum spans of one invocation: four of each row of the largest dispatch. Further ones are dropped. */
 const spansMax = 400;

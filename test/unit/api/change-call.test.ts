@@ -1,5 +1,6 @@
 import { readRow } from "#test/support/reads.ts";
 import { expect, it } from "vitest";
+import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -35,6 +36,25 @@ it("acts on a call whose row changes meanwhile, but not its state, as where an e
   const { redial, audited } = await createBusyApi(2);
   expect((await redial()).status).toBe(201);
   expect(await audited()).toBe(1);
+});
+
+it("waits for the version that can read the row, where another version has changed it meanwhile", async () => {
+  const { ledger, documents, app, queue } = createTestApi();
+  const row = rowIn("NEEDS_REVIEW", aCall({ acceptedAt: Date.now() }));
+  await writeRows([row], ledger, documents);
+  const read = ledger.read.bind(ledger);
+  ledger.write = async (changes) => {
+    ledger.read = async (ids) => toRowsRead([], ids);
+    return changes.map(() => false);
+  };
+  const request = jsonRequest(tokens.operator, "POST", { not_placed: true });
+  const answer = await app.request(`/operator/calls/${row.id}/redial`, request);
+  expect([answer.status, await answer.text()]).toEqual([
+    503,
+    expect.stringContaining("later version"),
+  ]);
+  expect((await read([row.id])).get(row.id)).toMatchObject({ state: "NEEDS_REVIEW" });
+  expect(queue.take()).toEqual([]);
 });
 
 it("redials no call whose number is erased meanwhile", async () => {

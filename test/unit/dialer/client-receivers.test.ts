@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { dropGone } from "#functions/dialer/events/client-receivers.ts";
 import { listDeliveries } from "#shared/events/client-receiver-deliveries.ts";
 import { clientReceiverName } from "#shared/ports/receiver-kinds.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -193,6 +194,20 @@ describe("a client's own receivers", () => {
     }
     await deliverFor(bench, 2);
     expect(postsTo(bench, other).map(({ id }) => id)).toEqual([`${call?.id}.1`]);
+  });
+
+  it("keep their events while only a later version can read them", async () => {
+    const bench = createClientReceiverBench();
+    await setReceivers(bench, "crm", { main: {}, other: {} });
+    await placeFor(bench, "crm", 1);
+    const known = bench.deps.memory.knownReceivers;
+    for (const client of known.keys()) known.set(client, { readAt: bench.now(), own: [] });
+    await setReceivers(bench, "crm", { main: { requestsPerSecond: 5_000 } }); // more than is known
+    const pending = await rowsPending(bench);
+    expect(pending).not.toEqual([]);
+    const { rows } = await bench.rows.list({ all: true, limit: 10 });
+    expect(await dropGone(rows, bench.deps)).toEqual(rows);
+    expect(await rowsPending(bench)).toEqual(pending);
   });
 });
 

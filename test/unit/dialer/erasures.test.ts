@@ -136,6 +136,12 @@ describe("an erasure of a number", () => {
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
   });
 
+  it("is not whole while a row can be read by a later version alone", async () => {
+    const bench = createDialerBench({ plan });
+    bench.rows.list = async () => ({ rows: [], unreadable: 1 });
+    expect(await erase(bench)).toEqual({ erased: 0, pending: [], isWhole: false });
+  });
+
   it("reaches all of a thousand rows and more", inSlowTier, async () => {
     const bench = createDialerBench({ plan });
     const calls = Array.from({ length: 1_050 }, () => aCallOf(bench));

@@ -2,6 +2,7 @@ import { withHashKeys } from "#shared/settings/settings.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { callbackCheck } from "#shared/settings/callback-url.ts";
 import { hashNumber } from "#shared/telephony/number-hashes.ts";
@@ -261,6 +262,20 @@ describe("ending the former HASH_KEY", () => {
     expect((await end(rotation)).body["detail"]).toContain(`The token ${String(body["id"])} of`);
     await rotation.ask("during", `/tokens/${String(body["id"])}/revoke`, {});
     expect((await end(rotation)).status).toBe(200);
+  });
+
+  it("is refused while a token that only a later version can read may depend on it", async () => {
+    const rotation = createRotationBench();
+    await rotate(rotation);
+    rotation.bench.advance(61 * dayMs);
+    const token = { kind: "token", key: "later", version: "v", value: "later", expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await rotation.documents.write([{ next: token as unknown as StoredDocument, seen: null }]);
+    const refused = await end(rotation);
+    expect([refused.status, refused.body["detail"]]).toEqual([
+      409,
+      expect.stringContaining("later version"),
+    ]);
   });
 
   it("is refused while an entry of it stands, however many of others do", async () => {

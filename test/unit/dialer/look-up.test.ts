@@ -286,6 +286,17 @@ describe("a call that is looked for by its number", () => {
     expect(row.state).toBe("NEEDS_REVIEW");
   });
 
+  it("is not known beside a call that only a later version can read", async () => {
+    const { row } = await found(
+      () => byNumber("CA1"),
+      async (bench) => {
+        const list = bench.rows.list.bind(bench.rows);
+        bench.rows.list = async (query) => ({ ...(await list(query)), unreadable: 1 });
+      },
+    );
+    expect(row.state).toBe("NEEDS_REVIEW");
+  });
+
   it("is not known before its time is over, when the ledger's index may lack another's row", async () => {
     const { bench, asked, answering } = createBench({ reviewAfterSeconds: 20 });
     const call = callTo("twilio");

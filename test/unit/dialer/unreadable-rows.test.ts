@@ -1,14 +1,16 @@
 import { createClientReceiverBench, setReceivers } from "#test/support/client-receivers-bench.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { expect, it } from "vitest";
+import { followLateWish } from "#functions/dialer/results/call-backs.ts";
 import { createLiveEntries } from "#functions/dialer/record/live-calls.ts";
 import { finishForClientReceivers } from "#functions/dialer/sweep/client-receiver-finished.ts";
 import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
-import { createFirstRow } from "#shared/calls/call-row.ts";
+import { type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
+import { toTryId } from "#shared/calls/tries.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
-import { toRowsRead } from "#shared/ports/unreadable.ts";
+import { toRowsRead, UnreadableError } from "#shared/ports/unreadable.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { aCallNow, type Bench, due, putIn } from "#test/support/dialer-calls.ts";
+import { aCallNow, type Bench, due, putIn, webhook } from "#test/support/dialer-calls.ts";
 import { createBench, minuteMs, route } from "#test/support/results-bench.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
 
@@ -18,6 +20,24 @@ import { claimedAlong } from "#test/support/resolved.ts";
 function hideRows(bench: Bench): void {
   bench.breakLedger({ read: async (ids) => toRowsRead([], ids) });
 }
+
+it("a wish that is read late waits for the version that can read its call's row", async () => {
+  const agents = { agent_sales: { ...webhook, callBacks: { within: "14d", most: 2 } } };
+  const bench = createDialerBench({ plan: { agents, results: {} } });
+  const call = aCallNow(bench);
+  const placed = await putIn(bench, "PLACED", call);
+  const next = { id: toTryId(call.id, 2), dueAt: bench.now() };
+  const until = bench.now() + 86_400_000;
+  const callBacks = { made: 0, most: 2, until };
+  const row: CallRow = {
+    ...placed,
+    next,
+    tries: { number: 1, budget: 2, until, dialedAt: [], callBacks },
+  };
+  hideRows(bench);
+  const analysis = { wished: "tomorrow", isAnalyzed: true };
+  await expect(followLateWish(row, analysis, bench.deps)).rejects.toThrow(UnreadableError);
+});
 
 it("a callback waits for the version that can read its row", async () => {
   const bench = createBench();

@@ -15,6 +15,7 @@ import {
   rowOf,
   sendEach,
   statesOf,
+  webhook,
 } from "#test/support/dialer-calls.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -198,6 +199,28 @@ describe("a document that only a later version can read", () => {
 });
 
 describe("an account's document that only a later version can read", () => {
+  it("holds the calls of its account, with an alarm, and no others", async () => {
+    const twilio = { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" };
+    const agents = { agent_sales: webhook, agent_support: twilio };
+    const bench = createDialerBench({ plan: { agents } });
+    const own = aCallNow(bench);
+    const others = callsNow(bench, 3, { agent_id: "agent_support" });
+    for (const call of [own, ...others]) {
+      await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    }
+    const name = { kind: "account", key: ownAccount } as const;
+    const seen = (await bench.documents.read([name])).get(name.kind, name.key)?.version ?? null;
+    const next = { ...name, version: "later", value: { quick: "very" }, expiresAt: null };
+    await bench.documents.write([{ next, seen }]);
+    await bench.run(20);
+    expect(idsDialed(bench).toSorted()).toEqual(others.map(({ id }) => id).toSorted());
+    expect(await statesOf(bench, [own])).toEqual(["WAITING"]);
+    expect(bench.eventsOf("dispatch.failed")).toEqual([]);
+    expect(bench.eventsOf("document.unreadable")).toContainEqual(
+      expect.objectContaining({ level: "alarm", account: "webhook" }),
+    );
+  });
+
   it("fails no call that is answered slowly, nor the process", async () => {
     const failures: unknown[] = [];
     const fail = (error: unknown) => failures.push(error);
