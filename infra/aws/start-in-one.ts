@@ -39,7 +39,7 @@ export async function startInOne(
       .join("\n"),
   );
 
-  /** Builds modules anew. What they import of the start is bundled, or taken from the one module. */
+  /** Builds modules again. What they import of the start is bundled, or taken from the one module. */
   async function rebuild(entryPoints: Record<string, string>, isStart: boolean) {
     const plugin: Plugin = {
       name: "start-in-one",

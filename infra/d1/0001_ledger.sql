@@ -9,7 +9,7 @@
 CREATE TABLE calls (
   id TEXT PRIMARY KEY,
   version TEXT NOT NULL,
-  -- Written once, as a call's number never changes: SQLite writes the entry of an index anew whenever its column is set,
+  -- Written once, as a call's number never changes: SQLite writes the entry of an index again whenever its column is set,
   -- and D1 bills it.
   number_hash BLOB NOT NULL,
   -- Written once, too, and only in rows that stand for their request in a list (requestListsOf in shared/ports/ledger.ts):
@@ -34,10 +34,10 @@ CREATE TABLE calls (
 -- is settled.
 CREATE INDEX calls_due ON calls (lane, due_at, id) WHERE lane IS NOT NULL;
 
--- Rows with events that are to be told, or whose tries are used up. Where nobody is told there is no entry.
+-- Rows with events that are to be delivered, or whose tries are used up. Without a receiver there is no entry.
 CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL;
 
--- Rows with events that are to be told to clients' own receivers. Where there are none there is no entry.
+-- Rows with events for clients' own receivers. Where there are none there is no entry.
 CREATE INDEX calls_client_receiver_events ON calls (client_receiver_to, client_receiver_at, id) WHERE client_receiver_to IS NOT NULL;
 
 -- All calls to a number. Only the first write of a call pays for it.

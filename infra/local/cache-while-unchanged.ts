@@ -13,7 +13,7 @@ interface Sources {
 }
 
 /**
- * Returns the last result while no file that it was made of has changed, come or gone, and else makes it anew. Results are
+ * Returns the last result while no file that it was made of has changed, come or gone; otherwise makes it again. Results are
  * cached as JSON. Several processes may do so at once.
  */
 export async function cacheWhileUnchanged<Result>(

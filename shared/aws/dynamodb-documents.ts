@@ -138,9 +138,9 @@ function createAdd({ items, now, freshVersion }: AddDeps): Documents["add"] {
       const sums = await addTo(document, { counters, expiresAt }, { items, now, freshVersion });
       if (sums !== undefined) return sums;
       const json = JSON.stringify(counters);
-      const anew = toItem({ kind, key, version: freshVersion(), json, expiresAt });
+      const created = toItem({ kind, key, version: freshVersion(), json, expiresAt });
       const condition = { expression: isAbsent, values: { ":now": number(now()) } };
-      if (await items.put(anew, condition)) return counters;
+      if (await items.put(created, condition)) return counters;
     }
     throw new Error(`counters could not be added in ${additionsMax} tries`);
   };

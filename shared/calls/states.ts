@@ -26,7 +26,7 @@ export interface StateFacts {
   lane: LaneKind | null;
   /** True if the service itself continues with the call. A call that is left to a person is not open. */
   open: boolean;
-  /** Tells whether a provider has accepted the call. `now`: the request may be in progress. */
+  /** States whether a provider has accepted the call. `now`: the request may be in progress. */
   placed: "no" | "now" | "perhaps" | "yes";
   /**
    * True if operators look after calls in the state. Ledgers index these rows, and list those of other states by

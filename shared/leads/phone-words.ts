@@ -31,7 +31,7 @@ const called = new Set("contact callee recipient call dial caller".split(" "));
 const perhapsCalled = new Set("customer client lead".split(" "));
 const numberWord = /^(?:numbers?|num|no|nr|nummer)$/;
 
-/** Words of columns that tell something about a phone, or that have the phone of somebody else or of a machine. */
+/** Words of columns that say something about a phone, or that have the phone of somebody else or of a machine. */
 const otherTexts = new Set(
   [
     "fax telefax pager tty tdd telex",
@@ -47,7 +47,7 @@ const descriptions = new Set(["with", "incl", "including", "mit", "inkl"]);
 /** Judgment of a heading: it certainly names a phone number, perhaps (it may also name an id), or not. */
 export type PhoneHeading = "surely" | "perhaps" | "no";
 
-/** Tells by its whole words whether a heading names a phone number: `tel` is not in `hotel`. */
+/** Decides by its whole words whether a heading names a phone number: `tel` is not in `hotel`. */
 export function judgeHeading(name: string): PhoneHeading {
   const all = wordsOf(name);
   const end = all.findIndex((word) => descriptions.has(word));

@@ -11,7 +11,7 @@ import {
 } from "./divide-leads.ts";
 
 /**
- * Longest time from noting that a part is begun to a try of its request. A machine that slept meanwhile begins anew: the
+ * Longest time from noting that a part is begun to a try of its request. A machine that slept meanwhile begins again: the
  * service then says whether the part's Idempotency-Key still lives.
  */
 const begunMsMax = 30 * 60_000;

@@ -75,7 +75,7 @@ export function resultsIn(
   return { ended, answered, completed };
 }
 
-/** Results that tell something of an agent. The others tell of nobody: `unknown`, or an end without a result. */
+/** Results that say something about an agent. The others say nothing: `unknown`, or an end without a result. */
 const known: ReadonlySet<string> = new Set([
   "completed",
   "voicemail",

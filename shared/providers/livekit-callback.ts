@@ -93,7 +93,7 @@ export async function readLiveKitCallback(
 type Participant = NonNullable<z.infer<ReturnType<typeof eventSchema>>["participant"]>;
 
 /**
- * True if the phone of an unavailable callee rang until somebody gave up. `sip.callStatus` keeps its last value:
+ * True if the phone of an unavailable callee rang until a side ended the attempt. `sip.callStatus` keeps its last value:
  * `dialing` if the carrier never said that the phone rings. Carriers say so for announcements, too, which are shorter.
  */
 function hasRungOut(

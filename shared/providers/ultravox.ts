@@ -193,7 +193,7 @@ const messagesSecondsMax = 5;
 
 /**
  * Messages of a call (https://docs.ultravox.ai/api-reference/calls/calls-messages-list): the text of a call of a tool has its
- * arguments as JSON. Ultravox has no analysis, so that the agent tells a wish by any tool that has a parameter of its name.
+ * arguments as JSON. Ultravox has no analysis: the agent reports a wish by any tool that has a parameter of its name.
  */
 const messagesSchema = () =>
   z.object({

@@ -64,7 +64,7 @@ export const backlogKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined
   Keys<KeyedBacklog>
 >([pause.keys, breaker.keys], judgedOfAccount);
 
-/** The same for forecasts, which tell when lines become free, and what holds all calls. */
+/** The same for forecasts, which say when lines become free, and what holds all calls. */
 export const forecastKeys: readonly Keys<KeyedBacklog>[] = /* @__PURE__ */ joined<
   Keys<KeyedBacklog>
 >(backlogKeys, [liveCalls.keys, restore.keys]);

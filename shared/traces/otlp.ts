@@ -90,7 +90,7 @@ export interface Metric {
   histogram?: object;
 }
 
-/** OTLP's number of sums that begin anew at `startTimeUnixNano`. */
+/** OTLP's number of sums that begin at zero at `startTimeUnixNano`. */
 const aggregationTemporality = 2;
 
 const pointOf = ({ attributes = {} }: Point, at: number) => ({

@@ -1,5 +1,5 @@
 /**
- * Lets limits of seconds last some minutes. A function's ports give up after 4 s, and on a machine that does much else a local
+ * Lets limits of seconds last some minutes. A function's ports time out after 4 s, and on a machine that does much else a local
  * engine may take longer, which is no trouble of the service. Tests of the limits themselves have a clock of their own.
  */
 const secondsFrom = 3;

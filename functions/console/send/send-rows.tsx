@@ -57,7 +57,7 @@ export function RefusedRows({
 function Download({ text, name, children }: { text: string; name: string; children: string }) {
   const [address, setAddress] = useState<string>();
   useEffect(() => {
-    // The mark tells spreadsheets that the text is UTF-8.
+    // Spreadsheets recognize UTF-8 by this mark.
     const made = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
     setAddress(made);
     return () => URL.revokeObjectURL(made);

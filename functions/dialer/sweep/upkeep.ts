@@ -69,7 +69,7 @@ async function takeUpkeep(
   if (await isTaken("upkeep", current?.value.leaseUntil, deps)) return undefined;
   // Calls of a restored ledger may have been dialed, and are neither ended nor deleted.
   if ((await checkEpoch(outside, read, deps)) !== undefined) return undefined;
-  const anew: StoredDocument<"upkeep">["value"] = {
+  const fresh: StoredDocument<"upkeep">["value"] = {
     leaseUntil: 0,
     walk: null,
     visitedAt: 0,
@@ -81,6 +81,6 @@ async function takeUpkeep(
     purgeBeganAt: 0,
     purgedUntil: now, // nothing that is older was kept
   };
-  const value = { ...(current?.value ?? anew), leaseUntil: now + sweepLeaseMs };
+  const value = { ...(current?.value ?? fresh), leaseUntil: now + sweepLeaseMs };
   return writeLease({ ...upkeepKey, value, expiresAt: null }, current?.version ?? null, deps);
 }

@@ -59,7 +59,7 @@ export async function readExpectedEnds(
   );
 }
 
-/** Tells when the last of some waiting calls is expected to be dialed, or to end otherwise. */
+/** Returns when the last of some waiting calls is expected to be dialed, or to finish otherwise. */
 export function endOf(
   calls: readonly CallNow[],
   { agentsCut, isCut }: Pick<WaitingNow, "agentsCut" | "isCut">,

@@ -58,7 +58,7 @@ export interface WaitingNow {
   counted: { calls: number; at: number } | undefined;
   /** The documents that control them. */
   read: ControlsRead;
-  /** Tells what holds a call whose row was read since. */
+  /** Returns what holds a call whose row was read since. */
   holderOf: HolderNow;
 }
 

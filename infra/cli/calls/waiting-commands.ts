@@ -150,7 +150,7 @@ function nameOf({ agent_id, account, client, breaker }: Resumed): string {
   return account === undefined ? `breaker ${breaker}` : `account ${account}`;
 }
 
-/** Tells who paused something, why and until when: `paused by ada: repair, until 2026-12-01T08:00:00.000Z`. */
+/** Says who paused something, why and until when: `paused by ada: repair, until 2026-12-01T08:00:00.000Z`. */
 function pausedText({ by, reason, until }: PauseView): string {
   const why = reason === null ? "" : `: ${reason}`;
   return `paused by ${by}${why}${until === null ? "" : `, until ${until}`}`;
