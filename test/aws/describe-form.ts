@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { describeFuzz } from "../contracts/fuzz-api.ts";
+import { describeCallHeaders } from "../contracts/http-api/call-headers.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeIdempotency } from "../contracts/http-api/idempotency.ts";
 import { describeHttpApi } from "../contracts/http-api/index.ts";
@@ -25,6 +26,7 @@ export function describeForm(form: EventForm): void {
     });
   } else {
     describeHttpApi(name, createApi);
+    describeCallHeaders(name, createApi);
   }
   describeFuzz(name, createApi, { runs: 20 });
   describeCallbacks(name, createApi, { runs: 30 });

@@ -1,4 +1,5 @@
 import { describeFuzz } from "../contracts/fuzz-api.ts";
+import { describeCallHeaders } from "../contracts/http-api/call-headers.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
 import { describeGuardedClients } from "../contracts/http-api/guards.ts";
 import { describeReadiness } from "../contracts/http-api/readiness.ts";
@@ -18,9 +19,11 @@ const { before } = useRights(judgeOf(template, "api"));
 const behind = useLambda({ before });
 const createApi = behind("an HTTP API's default stage");
 
+// They count what is queued, and the others leave messages behind.
+describeCallHeaders("Lambda", createApi);
+describeFuzz("Lambda", createApi, { runs: 8 });
 describeGuardedClients("Lambda", createApi);
 describeOperatorApi("Lambda", createApi);
 describeCallbacks("Lambda", createApi, { runs: 100 });
 describeRequestsApi("Lambda", createApi);
 describeReadiness("Lambda", createApi);
-describeFuzz("Lambda", createApi, { runs: 8 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type HttpApiBench, paths, pointersOf, valid } from "./setup.ts";
+import { type ApiUnderTest, paths, pointersOf, useHttpApi, valid } from "./setup.ts";
 
 const hourMs = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
@@ -17,11 +17,12 @@ const malformedNames = [
   `UTF-8''${"%C3%BC".repeat(65)}`,
 ];
 
-/** Describes the headers that concern a request's calls. */
-export function describeCallHeaders(api: HttpApiBench): void {
-  const { post, nothingQueued } = api;
-
-  describe.each(paths)("Call-Not-Before, Call-Priority and Call-Campaign on %s", (path) => {
+/** Describes the headers that concern a request's calls, on any platform, under `apiEnvironment`. */
+export function describeCallHeaders(platform: string, create: () => ApiUnderTest): void {
+  const headers = "Call-Not-Before, Call-Priority and Call-Campaign";
+  describe.each(paths)(`${headers} on %s of the API on ${platform}`, (path) => {
+    const api = useHttpApi(create);
+    const { post, nothingQueued } = api;
     const body = path === "/v1/calls" ? valid : [valid];
 
     it("are in the message where they were sent, and not otherwise", async () => {

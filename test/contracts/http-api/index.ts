@@ -1,6 +1,5 @@
 import { describe } from "vitest";
 import { describeAccepting } from "./accepting.ts";
-import { describeCallHeaders } from "./call-headers.ts";
 import { describeCallers } from "./callers.ts";
 import { describeIdempotency } from "./idempotency.ts";
 import { describeOtherRequests } from "./other-requests.ts";
@@ -8,7 +7,7 @@ import { describeRequests } from "./requests.ts";
 import { type ApiUnderTest, useHttpApi } from "./setup.ts";
 
 /**
- * Describes the two endpoints on any platform, under `apiEnvironment`.
+ * Describes the two endpoints on any platform, under `apiEnvironment`; their headers: `describeCallHeaders`.
  *
  * @param options.hasOperator false under an environment without operators
  */
@@ -24,6 +23,5 @@ export function describeHttpApi(
     describeRequests(api);
     describeOtherRequests(api, options);
     describeIdempotency(api);
-    describeCallHeaders(api);
   });
 }
