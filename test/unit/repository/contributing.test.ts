@@ -60,15 +60,22 @@ const guides: Guide[] = [
       "test/unit/dialer/account-days.test.ts",
       "docs/{dial-plan,reasons}.md",
     ],
-    without: ["test/unit/rules/lists.test.ts", "test/bench/bundle-size.ts"],
+    without: [
+      "shared/ports/document-kinds.ts",
+      "test/upgrade/fixture-documents.ts",
+      "test/unit/rules/lists.test.ts",
+      "test/bench/bundle-size.ts",
+    ],
   },
   {
     heading: "Add a state",
     mention: /\bREDIALED\b/,
     patterns: [
       code,
+      "infra/client-python/src/**/*.py",
       "test/support/rows.ts",
       "test/unit/dialer/state-machine.test.ts",
+      "test/upgrade/fixture-calls.ts",
       "docs/architecture.md",
       "docs/events.md",
       "README.md",
