@@ -26,8 +26,7 @@ const guides: Guide[] = [
     patterns: [
       code,
       "test/support/**/*.ts",
-      "test/unit/providers/{blamed-numbers,callback-urls}.test.ts",
-      "test/unit/stand-ins/results.slow.test.ts",
+      "test/unit/{providers,stand-ins}/*.ts",
       "docs/*.md",
       "README.md",
     ],
