@@ -25,7 +25,7 @@ export interface Scan {
   /** Milliseconds since the epoch. Calls accepted earlier do not match. */
   from: number;
   fits(row: CallRow): boolean;
-  /** True if the list can go on below this row. Default: below each. */
+  /** True if the list can continue below this row. Default: below each. */
   isCursor?: ((row: CallRow) => boolean) | undefined;
   limit: number;
 }

@@ -53,7 +53,7 @@ export interface SendOptions {
 /**
  * Sends a request until it succeeds, is refused, or its bounds are reached. It repeats what had no answer or was not sent,
  * 5XX, and the 429 of a gateway; never another 4XX. So `send` must be safe to repeat: an `Idempotency-Key`, or a request
- * that changes nothing more when it comes again. It ends within its time, whatever a try waits for.
+ * that changes nothing more when it is repeated. It ends within its time, whatever a try waits for.
  *
  * @param send makes one try with the given settings
  * @throws {OutboundCallsError}

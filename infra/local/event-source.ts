@@ -50,7 +50,7 @@ export function startEventSource(options: EventSourceOptions): { stop(): Promise
   async function deliver(messages: SqsMessage[]): Promise<void> {
     const trace = nextTrace(messages.map(traceOf), consumer.name);
     if (trace === undefined) {
-      // As on Lambda the messages come again, and again are not delivered.
+      // As on Lambda, the messages are redelivered, and fail again.
       print(JSON.stringify({ level: "alarm", event: "recursive.stopped", queue: queueName }));
       return;
     }

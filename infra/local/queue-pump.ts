@@ -43,7 +43,7 @@ let underWay = 0;
 /** Interval at which a handler looks for room: a promise of one event may not be kept by another one. */
 const lookMs = 10;
 
-/** Hands messages over. @returns for each the delay after which it is to come again, or undefined if it was acknowledged */
+/** Hands messages over. @returns for each the delay after which it is redelivered, or undefined if it was acknowledged */
 async function handOver(name: string, messages: readonly Waiting[], env: PumpEnv) {
   try {
     const delivered = messages.map(({ id, body, failures }) => ({

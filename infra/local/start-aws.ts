@@ -38,7 +38,7 @@ const deliveriesAtOnce = 2;
 const eventsDeliveriesAtOnce = 2;
 /** Interval at which a dispatcher is started; it ends at once if another one beats. On AWS it is a minute. */
 const dispatchSeconds = 5;
-/** Short, so that messages held by a killed dialer come again soon. On AWS it is six times the dialer's timeout. */
+/** Short, so that messages held by a killed dialer are redelivered soon. On AWS it is six times the dialer's timeout. */
 const visibilitySeconds = Number(process.env["VISIBILITY_SECONDS"] ?? 20);
 
 const settings = await readLocalSettings({ port: 3000, stateDirectory: ".state/aws" });

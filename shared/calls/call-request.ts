@@ -230,7 +230,7 @@ export interface CallHeaders {
   labels?: Labels | undefined;
 }
 
-/** The headers of a call's request, and what else is known of the call from its beginning and goes on with its chain. */
+/** The headers of a call's request, and what else is known of the call from its beginning and stays with its chain. */
 export interface CallOrigin extends CallHeaders {
   /** The split that has chosen the call's agent, and its round (split-mark.ts). */
   split?: string | undefined;

@@ -4,7 +4,7 @@
  */
 export const sliceItems = 250;
 
-/** Lets other requests of this process go on. */
+/** Lets other requests of this process continue. */
 export function giveWay(): Promise<void> {
   return new Promise((resume) => setTimeout(resume, 0));
 }

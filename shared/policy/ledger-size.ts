@@ -26,7 +26,7 @@ export function addSample(
 }
 
 /**
- * Returns the last size, its share of the maximum, and the time at which the ledger is full if it goes on growing as within
+ * Returns the last size, its share of the maximum, and the time at which the ledger is full if it keeps growing as within
  * the last day. `fullAt` is undefined if it does not grow, or has been known for less than an hour.
  */
 export function forecastSize({ samples, bytesMax }: SizeHistory) {

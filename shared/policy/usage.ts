@@ -139,7 +139,7 @@ function endCounters(before: CallRow, next: CallRow, at: number): Record<string,
   };
 }
 
-/** Returns what a placed call counts as having ended with. Undefined: it goes on, or has ended before it was placed. */
+/** Returns what a placed call counts as having ended with. Undefined: it is in progress, or ended before it was placed. */
 function endingOf({ state, dueAt, result, next, history }: CallRow): string | undefined {
   const endedBefore = history.some((step) => isEnd(step.state) && step.state !== "PLACED");
   // A try that another one follows is no end of the call.

@@ -317,7 +317,7 @@ const kinds = {
     z.looseObject({
       /** End of the current lease. No other upkeep runs before then. */
       leaseUntil: time,
-      /** Where the visit of all backlogs goes on; null: it has ended. */
+      /** Where the visit of all backlogs continues; null: it has ended. */
       walk: z.nullable(walk),
       /** Time at which the last visit of all backlogs began. */
       visitedAt: time,
@@ -332,7 +332,7 @@ const kinds = {
       erasuresAfter: z.nullable(z.string()),
       /** The last part of the journal into which entries were gathered; null: none. */
       journalAfter: z.nullable(z.string()),
-      /** Where the purge goes on; null: it has ended. */
+      /** Where the purge continues; null: it has ended. */
       purge: z.nullable(
         z.object({
           /** The last row that was looked at; absent: documents follow. */

@@ -52,7 +52,7 @@ const statusSchema = () =>
     }),
   });
 
-/** Returns the result of a call that goes on, or the id of the leg whose events report its end. */
+/** Returns the result of a call in progress, or the id of the leg whose events report its end. */
 export function resultOfStatus(
   answer: unknown,
   placed: PlacedCall,

@@ -189,7 +189,7 @@ export const takes: readonly Take<TakeContext>[] = [
   liveCalls.take,
 ];
 
-/** Looks, before a call's checks, at what the call takes later, because its checks would otherwise be asked in vain. */
+/** Looks, before a call's checks, at what the call takes later, because its checks would otherwise be asked for nothing. */
 export const peeks: readonly Peek<Parameters<typeof cap.peek>[1]>[] = [cap.peek];
 
 type Ordered = Pick<Facts, "at" | "documents">;

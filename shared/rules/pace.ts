@@ -71,7 +71,7 @@ export function permits(
   return { times, why: "pace" };
 }
 
-/** The permits of an account in a forecast, which goes on from what was read. */
+/** The permits of an account in a forecast, which continues from what was read. */
 export interface SimulatedPermits {
   limit: string;
   /** Returns the time of the next permit from `notBefore` on. */

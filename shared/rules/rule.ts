@@ -129,7 +129,7 @@ export type RestsUntil = (
   facts: ReadFacts,
 ) => number;
 
-/** The limit of an account in a forecast, which goes on from what was read. */
+/** The limit of an account in a forecast, which continues from what was read. */
 export interface SimulatedLimit {
   limit: string;
   /** Returns the first time from `ready` on at which the limit leaves room for a call. */

@@ -1,4 +1,4 @@
-/** A change of a country's numbers, after which some go on under another number: the same phone rings. */
+/** A change of a country's numbers, after which some have another number: the same phone rings. */
 interface Renumbering {
   former: RegExp;
   canonical: string;

@@ -172,7 +172,7 @@ function rowOf(call: Call, part: Part, n: number, now: number): CallRow {
   return { ...row, providerCallId: `simulated-${n}`, result: resultAt(status, at) };
 }
 
-/** Returns a call that was asked for in vain before it came to a person. */
+/** Returns a call that look-ups did not find, so that a person reviews it. */
 function asked(row: CallRow, at: number): CallRow {
   const [claimed, ...rest] = row.history;
   const sentAt = at - 5 * minuteMs;

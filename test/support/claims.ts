@@ -19,7 +19,7 @@ export function afterClaims(bench: Bench, happen: (claim: CallRow) => unknown): 
   });
 }
 
-/** Composes the message by which the holder of a claim tells that the call was placed, or that it has another state. */
+/** Composes the message by which the holder of a claim reports that the call was placed, or that it has another state. */
 export const outcomeOf = (
   { id }: { id: string },
   claim: string | undefined,

@@ -56,7 +56,7 @@ interface Waiting {
 
 /**
  * Creates the dialer's core over a queue, a ledger and a provider in memory, under a clock that only the test
- * moves (and sleeping does). Messages that are handed back come again after their delay, as from a real
+ * moves (and sleeping does). Messages that are handed back are redelivered after their delay, as from a real
  * queue.
  */
 export function createDialerBench(
@@ -194,7 +194,7 @@ export function createDialerBench(
       if (ms <= 0) wake();
       else timers.push({ at: now + ms, wake });
     });
-  /** Hands messages to the dialer, whose waits use this clock alone. Messages that it hands back come again. */
+  /** Hands messages to the dialer, whose waits use this clock alone. Messages that it hands back are redelivered. */
   async function handle(
     messages: Waiting[],
     deadlineMs: number,
@@ -218,7 +218,7 @@ export function createDialerBench(
     return answers;
   }
 
-  /** Hands messages of the events queue to the dialer. Those that it hands back come again. */
+  /** Hands messages of the events queue to the dialer. Those that it hands back are redelivered. */
   async function handleSome(delivered: Delivered[], deadlineMs: number): Promise<AckOrRetry[]> {
     const answers = await consumeEvents(delivered, asOneInvocation(bench.deps), now + deadlineMs);
     for (const [index, one] of delivered.entries()) {
@@ -270,7 +270,7 @@ export function createDialerBench(
     prepare: async (_call: Call): Promise<void> => undefined,
     /** The setting up of the connection for that request; a test sets it. */
     connect: async (_call: Call): Promise<void> => undefined,
-    /** False on a platform that does not tell that a connection stands. */
+    /** False on a platform that does not report an open connection. */
     reportsConnection: true,
     /** Time limit of that request, where the adapter has made others before. */
     ringSeconds: undefined as number | undefined,

@@ -3,7 +3,7 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { Bench } from "./dialer-calls.ts";
 import { createBench, minuteMs } from "./results-bench.ts";
 
-/** Returns the part of a plan that tells every client's events to one receiver. */
+/** Returns the part of a plan that delivers every client's events to one receiver. */
 export const toldTo = (entry: object = {}, more: object = {}) => ({
   events: { "*": { url: "http://127.0.0.1:9/events", ...entry }, ...more },
 });
@@ -16,7 +16,7 @@ export function createEventsBench(entry: object = {}, more: object = {}): Bench 
   return createBench({}, { ...toldTo(entry), ...more });
 }
 
-/** Tells what is due now, and what comes due within the next seconds. */
+/** Delivers what is due now, and what comes due within the next seconds. */
 export async function deliverNow(bench: Bench): Promise<void> {
   for (let n = 0; n < 3; n++) await bench.deliverEvents();
 }

@@ -123,10 +123,10 @@ function merged(texts: string[]): string[] {
   });
 }
 
-/** A text that ends in a D-code or a SIP status, or goes on behind it. */
+/** A text that ends in a D-code or a SIP status, or continues behind it. */
 const codePattern = /^(.*(?:with|SIP)) (D?\d{1,3})((?:[, ].*)?)$/;
 
-/** Says which results a provider's records tell, and by which words where these have other names. */
+/** Says which results a provider's records report, and by which words where these have other names. */
 function resultLines(name: string): string[] {
   const results = resultsOfProviders[name === "SignalWire" ? "Twilio" : name];
   if (results === undefined) return [];

@@ -23,7 +23,7 @@ export async function placeFirst(bench: Bench) {
   return { call, second: { id: toTryId(call.id, 2) }, third: { id: toTryId(call.id, 3) } };
 }
 
-/** Has the provider's records tell the end of each call, in the order in which the calls were dialed. */
+/** Has the provider's records report the end of each call, in the order in which the calls were dialed. */
 export function tell(bench: Bench, ...results: CallResult[]): void {
   bench.record = async ({ id }) => results[bench.dialed.findIndex(({ call }) => call.id === id)];
 }

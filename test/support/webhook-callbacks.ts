@@ -52,7 +52,7 @@ export async function callBack(
   return response.status;
 }
 
-/** Posts wrong callbacks of a call, each of which would change what is told of it. Resolves to their statuses. */
+/** Posts wrong callbacks of a call, each of which would change what is reported of it. Resolves to their statuses. */
 export function forgeCallbacks(call: ReceivedCall, other: string, result: object) {
   const minutesMs = 60_000;
   const now = Date.now();

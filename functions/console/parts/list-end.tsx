@@ -1,7 +1,7 @@
 import type { List } from "./use-list.ts";
 import { Time } from "./shared.tsx";
 
-/** The end of a list that is shown: how far back it has looked, and buttons to go on and to stop. */
+/** The end of a list that is shown: how far back it has looked, and buttons to continue and to stop. */
 export function ListEnd<Item>({
   list,
   what,

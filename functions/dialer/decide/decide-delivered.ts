@@ -66,7 +66,7 @@ const unread = "document_unreadable";
 
 /**
  * Decides about a call, by its row if one exists, as a message is only a hint. A call waits while only a later version can
- * read a document of its own, such as its agent's cancellation: the others must go on.
+ * read a document of its own, such as its agent's cancellation: the others must continue.
  */
 export function decide(
   delivered: Call | undefined,

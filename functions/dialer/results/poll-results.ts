@@ -56,7 +56,7 @@ interface Polling {
  *
  * @param poll.account name of the account in the dial plan
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @returns false if the invocation has too few statements left to go on. Another one has them
+ * @returns false if the invocation has too few statements left to continue. Another one has them
  * @throws ProviderUnreachableError if the account does not answer. It is polled again after the next sweep
  * @throws if the ledger cannot be read or written. The message is then retried
  */

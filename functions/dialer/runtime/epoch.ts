@@ -123,7 +123,7 @@ function forgetLedger(memory: DialerMemory, restoredAt: number): void {
  *
  * @param outside the object store's epoch
  * @param read the documents of `sweepKey` and `restoreKey`, read after `outside`
- * @returns the unfinished restore, or undefined if the sweep may go on
+ * @returns the unfinished restore, or undefined if the sweep may continue
  * @throws if a restore is noticed and the ledger does not return its time. Nothing is dialed all the same, as the epochs differ
  */
 export async function checkEpoch(

@@ -110,7 +110,7 @@ export async function cdkSynth(tools: Tools, name: string | undefined): Promise<
 }
 
 /**
- * Has the stack take in resources that stand outside of it. CloudFormation changes nothing else in an import, so cdk is told
+ * Has the stack take in resources that stand outside of it. CloudFormation changes nothing else in an import, so cdk is asked
  * to leave all other changes to the next deployment (`--force`): it would ask a person at a terminal.
  *
  * @param mapping identifiers of the resources by their names in the template

@@ -68,7 +68,7 @@ function undefinedWithoutIndex(error: unknown): undefined {
  * Reports agents with waiting calls and without a route in the plan, before the calls are stranded: a person must
  * agree.
  *
- * @param options.strands true if the command was told to leave them
+ * @param options.strands true if the command is to leave them
  * @throws DeployError if nobody agrees
  */
 export async function confirmStranded(

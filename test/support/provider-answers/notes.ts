@@ -1,5 +1,5 @@
 /**
- * Facts of a provider that an operator must know beside what its fixtures tell: of its answers, and of its results. What
+ * Facts of a provider that an operator must know beside what its fixtures say: of its answers, and of its results. What
  * only the adapter must know stands there. `npm run pages` makes a page of each in docs/providers.
  */
 export const providerNotes: Readonly<Record<string, { answers: string[]; records: string[] }>> = {

@@ -161,7 +161,7 @@ export const vapiResults: ResultsUnderTest = {
   list: {
     asks: () => [list(""), list(`createdAtLt=${encodeURIComponent(createdAt)}&`)],
     rowOf: (id, record) => ({ id, createdAt, name: "changed by hand", ...record }),
-    // A page goes on where it is full.
+    // Another page follows a full one.
     page: (rows, hasMore) =>
       hasMore ? [...rows, ...rows, ...rows, ...rows].slice(0, 50) : rows.slice(0, 49),
   },
