@@ -8,6 +8,7 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
+import type { DuePosition } from "#shared/ports/ledger.ts";
 import { lateUntil } from "./call-backs.ts";
 import { continueChains } from "./next-tries.ts";
 import { findPlannedAccounts } from "./send-polls.ts";
@@ -65,24 +66,25 @@ export async function pollAccount(
   deps: DialerDeps,
   deadline: number,
 ): Promise<boolean> {
-  const { ledger, clock, sweepSeconds, settings } = deps;
+  const { clock, sweepSeconds, settings } = deps;
   const isPolled = [...findPlannedAccounts(settings.plan), testAccounts].includes(account);
   const begunAt = clock.now();
   const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
-  const backlogs = [{ key: resultsLane({ account }) }];
+  let lanes: readonly Lane[] = [{ key: resultsLane({ account }) }];
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
   if (analyses === true) {
-    const lane = { account, key: analysesLane({ account }) };
-    await leaveOutLate(lane, polling, deps);
-    backlogs.push(lane);
+    const lane = { key: analysesLane({ account }) };
+    await leaveOutLate({ account, lane }, polling, deps);
+    lanes = [...lanes, lane];
   }
   for (let pages = 0; pages < pagesMax && clock.now() < endAt; pages++) {
-    const lanes = await ledger.due({ lanes: backlogs, until: begunAt, each: callsMax });
-    const slots = lanes.flat();
-    const { rows } = await ledger.read(slots.map(({ id }) => id));
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    const placed = slots.flatMap(({ id }) => openRowOf(byId.get(id)));
+    const {
+      rows: placed,
+      behind,
+      isLast,
+    } = await readDue(lanes, { account, until: begunAt }, deps);
+    lanes = behind;
     const open: OpenRow[] = [];
     await own.apart(placed, async (some) => {
       open.push(...(await continueChains(some, deps)));
@@ -101,9 +103,36 @@ export async function pollAccount(
     const left = await pollLists(open.filter(isRead), polling, deps);
     await pollEach(inTurns(left), polling, deps);
     if (isSpent(deps)) return false;
-    if (lanes.every(({ length }) => length < callsMax)) break;
+    if (isLast) break;
   }
   return true;
+}
+
+/** A lane of due calls, and the position behind which it is read. */
+interface Lane {
+  key: string;
+  after?: DuePosition | undefined;
+}
+
+/**
+ * Reads a page of the calls that are due in lanes. The next page is read behind it: rows that only a later version can read
+ * stay due, and must not hide the others.
+ */
+async function readDue(
+  lanes: readonly Lane[],
+  { account, until }: { account: string; until: number },
+  { ledger, log }: Pick<DialerDeps, "ledger" | "log">,
+): Promise<{ rows: OpenRow[]; behind: Lane[]; isLast: boolean }> {
+  const pages = await ledger.due({ lanes, until, each: callsMax });
+  const ids = pages.flat().map(({ id }) => id);
+  const { rows, unreadable } = await ledger.read(ids);
+  if (unreadable.size > 0) log("alarm", "row.unreadable", { account, count: unreadable.size });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return {
+    rows: ids.flatMap((id) => openRowOf(byId.get(id))),
+    behind: lanes.map(({ key, after }, index) => ({ key, after: pages[index]?.at(-1) ?? after })),
+    isLast: pages.every(({ length }) => length < callsMax),
+  };
 }
 
 /**
@@ -111,22 +140,22 @@ export async function pollAccount(
  * down or have too many to answer, and the calls' numbers must be erased.
  */
 async function leaveOutLate(
-  lane: { account: string; key: string },
+  { account, lane }: { account: string; lane: Lane },
   { endAt, own }: Polling,
   deps: DialerDeps,
 ): Promise<void> {
-  const { ledger, clock } = deps;
+  const { clock } = deps;
   const begunAt = clock.now();
-  const late = { lanes: [lane], until: lateUntil(begunAt), each: callsMax };
+  const until = lateUntil(begunAt);
+  let lanes: readonly Lane[] = [lane];
   for (let pages = 0; pages < pagesMax && clock.now() < endAt && !isSpent(deps); pages++) {
-    const [slots = []] = await ledger.due(late);
-    const { rows } = await ledger.read(slots.map(({ id }) => id));
-    const open = rows.flatMap(openRowOf);
-    await own.apart(open, (some) => giveUp(some, begunAt, deps));
-    const { length: count } = open;
+    const { rows, behind, isLast } = await readDue(lanes, { account, until }, deps);
+    lanes = behind;
+    await own.apart(rows, (some) => giveUp(some, begunAt, deps));
+    const { length: count } = rows;
     // Wishes in them are lost, which nothing else says.
-    if (count > 0) deps.log("warning", "results.late", { account: lane.account, count });
-    if (slots.length < callsMax) return;
+    if (count > 0) deps.log("warning", "results.late", { account, count });
+    if (isLast) return;
   }
 }
 

@@ -11,7 +11,16 @@ import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 import { toRowsRead, UnreadableError } from "#shared/ports/unreadable.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, due, putIn, webhook } from "#test/support/dialer-calls.ts";
-import { createBench, minuteMs, route } from "#test/support/results-bench.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
+import {
+  completed,
+  createBench,
+  minuteMs,
+  place,
+  pollAfter,
+  resultOf,
+  route,
+} from "#test/support/results-bench.ts";
 import { claimedAlong } from "#test/support/resolved.ts";
 
 // A row that only a later version can read is there: nobody may go on as if it were absent.
@@ -37,6 +46,32 @@ it("a wish that is read late waits for the version that can read its call's row"
   hideRows(bench);
   const analysis = { wished: "tomorrow", isAnalyzed: true };
   await expect(followLateWish(row, analysis, bench.deps)).rejects.toThrow(UnreadableError);
+});
+
+it("calls behind five hundred that only a later version can read have their results polled", async () => {
+  const bench = createBench();
+  const [call] = await place(bench, 1);
+  if (call === undefined) throw new Error("it was placed");
+  bench.record = async () => completed;
+  const hidden = Array.from({ length: 500 }, (_, n) => ({ id: `later_${n}`, dueAt: n }));
+  const isHidden = (id: string) => id.startsWith("later_");
+  bench.breakLedger({
+    due: async (query) => {
+      const pages = await bench.rows.due(query);
+      return query.lanes.map(({ key, after }, index) => {
+        const isFirst = key === resultsLane({ account: "twilio" }) && after === undefined;
+        return isFirst ? hidden.slice(0, query.each) : (pages[index] ?? []);
+      });
+    },
+    read: async (ids) => {
+      const { rows } = await bench.rows.read(ids.filter((id) => !isHidden(id)));
+      return toRowsRead(rows, ids.filter(isHidden));
+    },
+  });
+  await pollAfter(bench, 2);
+  expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
+  const alarm = { level: "alarm", account: "twilio", count: 500 };
+  expect(bench.eventsOf("row.unreadable")).toContainEqual(expect.objectContaining(alarm));
 });
 
 it("a callback waits for the version that can read its row", async () => {
