@@ -1,7 +1,7 @@
 import type { Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
 import { states } from "./states.ts";
-import { minuteMs } from "../lib/units.ts";
+import { clocksMarginMs } from "../lib/timing.ts";
 
 /** Facts of a restore that decide about a row. Times are milliseconds since the epoch. */
 export interface Restored {
@@ -11,12 +11,9 @@ export interface Restored {
   since: number;
 }
 
-/** Tolerated difference between the clock of an API or a dialer and that of the sweep that suspended dialing. */
-const restoreMarginMs = minuteMs;
-
 /** True if a call that has no row may have been dialed before the ledger was restored. */
 export function mayHaveHadRow({ acceptedAt }: Pick<Call, "acceptedAt">, since: number): boolean {
-  return acceptedAt <= since + restoreMarginMs;
+  return acceptedAt <= since + clocksMarginMs;
 }
 
 /** True if a row of a restored ledger may have been dialed in the time that was lost. */
@@ -30,7 +27,7 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
   // Due times never move to an earlier time, so a row that is due later was not due before. A try is the exception:
   // its callee's wish to be called back may have moved it in the lost time. A promised try no longer moves.
-  return isNew || mayMove(row) || (row.dueAt ?? 0) <= since + restoreMarginMs;
+  return isNew || mayMove(row) || (row.dueAt ?? 0) <= since + clocksMarginMs;
 }
 
 function mayMove({ tries }: Pick<CallRow, "tries">): boolean {

@@ -60,6 +60,10 @@ export const clockStepMs = 1_000;
 export const openingMarginMs = 2_000;
 /** Margin before closing, added to the provider's time limit, so that no call rings after closing. */
 export const closingMarginMs = 5_000;
+/** Maximum difference between a process's clock and the store's at which the process's clock is trusted. */
+export const clockErrorMsMax = 10_000;
+/** Tolerated difference between the clocks of two processes, such as of an API and of the sweep that suspended dialing. */
+export const clocksMarginMs = 60_000;
 
 /** Maximum of an account's `timeoutSeconds`. After them the dialer's function still has time to record the outcome. */
 export const timeoutSecondsMax = 90;
@@ -91,6 +95,14 @@ export const sweepMsMax = 45_000;
 export const endMarginMs = 10_000;
 /** Lease of a sweep. No other sweep runs meanwhile; if a sweep dies, the sweep of the next minute can run. */
 export const sweepLeaseMs = 55_000;
+
+/** Time after a call's end was read at which its record is read for the last time for its analysis. */
+export const analysisMsMax = 2_700_000;
+/**
+ * Maximum delay of such a reading. A later one is left out. So the last reading is done within an hour, and a client
+ * with many such calls delays another's by at most this time.
+ */
+export const analysisLateMsMax = 900_000;
 
 /** Time after which every process of the API has read a new HASH_KEY: the settings it keeps are an hour old at most. */
 export const keyReadMs = hourMs;

@@ -23,13 +23,6 @@ export const callBackMutants = toMutants(
     ["no retry follows a call-back", "toCallBackTries.budget", becomes("number + 1")],
     ["a call-back ends soon after its time", "toCallBackTries.until", becomes("Infinity")],
     ["the call-backs of a chain are counted", "toCallBackTries.made", becomes("callBacks.made")],
-    [
-      "a retry that a wish may have moved is not dialed after a restore",
-      "mayMove",
-      returns("false"),
-    ],
-    ["a request does not wait for a promise", "isCallBackNext", returns("false")],
-    ["a number is kept for an hour at most", "call-backs:analysisMsMax", becomes("Infinity")],
     ["analyses delay no results", "analysesLane", returns("resultsLane(of)")],
     ["an analysis is waited for", "findAnalysisPoll", returns("undefined")],
     ["a late analysis is left out", "lateUntil", returns("0")],

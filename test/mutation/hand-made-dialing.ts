@@ -11,7 +11,6 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
     becomes("[version]"),
   ],
   ["a claim's age is its own", "applyClaim.claimedAt", becomes("before.claimedAt ?? at")],
-  ["a claim's life has time to settle", "settleMs", becomes("0")],
   [
     "a claim does not go back to waiting by the passing of time",
     "expireClaim",
@@ -25,13 +24,6 @@ const ofRows = toMutants(unit("state-machine", "claims", "settlement", "unknown"
     "applyAction.next",
     becomes("{ ...enterState(row, { state: action.to, reason, by }, write), claims: [] }"),
   ],
-  ["an answer after the lapse is accepted", "states.UNKNOWN.settlesTo", becomes('["REJECTED"]')],
-  [
-    "a lapsed claim is not cancelled by its holder",
-    "states.UNKNOWN.settlesTo",
-    becomes('["WAITING", "REJECTED", "CANCELLED"]'),
-  ],
-  ["a placed call is erased", "states.PLACED.erasesPayload", becomes("false")],
 ]);
 
 const ofRequests = toMutants(
@@ -85,7 +77,6 @@ const ofLookUps = toMutants(
     "test/unit/ports/memory-restore.test.ts",
   ],
   [
-    ["a call of unknown outcome may have been placed", "states.UNKNOWN.placed", becomes('"no"')],
     [
       "a look-up covers all of the lost time",
       "findPeriod.until",

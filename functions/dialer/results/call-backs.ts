@@ -6,6 +6,7 @@ import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
 import { type CallBack, mayPromise } from "#shared/calls/tries.ts";
 import { findCallBacks } from "#shared/dial-plan/dial-plan.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
+import { analysisLateMsMax, analysisMsMax } from "#shared/lib/timing.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { decideCallBack } from "#shared/policy/call-back.ts";
 import { toNextTry } from "#shared/policy/next-try.ts";
@@ -16,13 +17,6 @@ import { ensureBacklogs } from "../record/open-backlogs.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 
-/** Time after a call's end was read at which its record is read for the last time for its analysis. */
-const analysisMsMax = 45 * minuteMs;
-/**
- * Maximum delay of such a reading. A later one is left out. So the last reading is done within an hour, and a client
- * with many such calls delays another's by at most this time.
- */
-const lateMsMax = 15 * minuteMs;
 /** Maximum tries of a wish's writes while other writes come first. */
 const triesMax = 4;
 
@@ -69,7 +63,7 @@ export function findAnalysisPoll(
 
 /** Returns the due time up to which the reading of an ended call's record for its analysis is so late that it is left out. */
 export function lateUntil(at: number): number {
-  return at - lateMsMax;
+  return at - analysisLateMsMax;
 }
 
 /** Completes the write of a record that was read after the call's end, for its analysis or upon a callback. */

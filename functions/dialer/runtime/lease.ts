@@ -1,9 +1,7 @@
 import { errorForLog } from "#shared/lib/log.ts";
+import { clockErrorMsMax } from "#shared/lib/timing.ts";
 import type { Kind, StoredDocument } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "./context.ts";
-
-/** Maximum difference between this process's clock and the store's at which this clock is trusted. */
-const agreeMs = 10_000;
 
 /** A lease as it is stored, and the maximum time that such a lease may last when it is taken. */
 interface StoredLease {
@@ -22,11 +20,11 @@ export async function isLeaseVoid(
   { documents, clock, log }: Pick<DialerDeps, "documents" | "clock" | "log">,
 ): Promise<boolean> {
   const askedAt = clock.now();
-  if (until <= askedAt + lifeMs + agreeMs) return false;
+  if (until <= askedAt + lifeMs + clockErrorMsMax) return false;
   const fields = { lease: name, due_at: new Date(until).toISOString() };
   try {
     const storeAt = await documents.storeTime();
-    if (storeAt < askedAt - agreeMs || storeAt > clock.now() + agreeMs) {
+    if (storeAt < askedAt - clockErrorMsMax || storeAt > clock.now() + clockErrorMsMax) {
       log("alarm", "clock.wrong", { ...fields, ms: askedAt - storeAt });
       return false;
     }
