@@ -19,6 +19,15 @@ describe("the table of states", () => {
     expect(new Set(settlementSchema.shape.state.options)).toEqual(settled);
   });
 
+  it("knows in which states a phone may have rung", () => {
+    expect(Object.groupBy(callStates, (state) => states[state].placed)).toEqual({
+      no: ["WAITING", "REJECTED", "EXPIRED"],
+      now: ["DIALING"],
+      perhaps: ["UNKNOWN", "NEEDS_REVIEW", "CANCELLED", "REDIALED"],
+      yes: ["PLACED"],
+    });
+  });
+
   it("has operators look after each state that no purge may pass over", () => {
     // DynamoDB deletes rows of other states by itself, and tells nobody.
     expect(attentionStates).toEqual(
