@@ -35,23 +35,14 @@ const ofTakes = toMutants(unit("unreadable-takes", "redials"), [
   ["an unreadable cap is not absent", "number-caps:readAll", documentAsAbsent("found.get")],
 ]);
 
-/** Rows that are read by their ids. */
+/** Rows that are read by their ids without `requireReadable`, whose calls are in readable-mutants.ts. */
 const ofRows = toMutants(
   unit("unreadable", "unreadable-rows", "settle-surely", "lost-claims", "tries-told"),
   [
     ["a row whose claim was lost is not absent", "claimCall.current", rowAsAbsent("get")],
     ["the row of a settlement is not absent", "settleSurely.found", rowAsAbsent("get")],
-    ["the row of an outcome is not absent", "settleOutcome", rowAsAbsent("requireReadable")],
-    [
-      "the row of a signed callback is not absent",
-      "signed-callback:readRow",
-      rowAsAbsent("requireReadable"),
-    ],
-    ["the row of a callback is not absent", "followCallback", rowAsAbsent("requireReadable")],
     ["a call whose row cannot be read stays live", "mayBeLive", never("unreadable")],
     ["the last try of a call is not absent", "readTries.row", rowAsAbsent("found.get")],
-    ["a call whose row cannot be read stays on the queue", "dialCalls.retry", becomes("new Set()")],
-    ["the row of a late wish is not absent", "call-backs:readRow", rowAsAbsent("requireReadable")],
     [
       "the first call of a finished request is not absent",
       "finishForClientReceivers.row",
@@ -111,12 +102,6 @@ const ofAnswers = toMutants(
       never("unreadable"),
     ],
     ["a campaign that cannot be read is known", "findRequests", never("skipped")],
-    ["the row of a decision is not absent", "changeCall", rowAsAbsent("requireReadable")],
-    [
-      "a client cancels no call that cannot be read",
-      "cancelCall.found",
-      rowAsAbsent("requireReadable"),
-    ],
   ],
 );
 

@@ -24,6 +24,7 @@ const { gateMutants } = await import("./gate-mutants.ts");
 const { handMade } = await import("./hand-made.ts");
 const { runHandMade } = await import("./run-hand-made.ts");
 const { listMutated, runTester } = await import("./run-tester.ts");
+const { readableMutants } = await import("./readable-mutants.ts");
 const { readCore } = await import("./tree.ts");
 
 const { values } = parseArgs({
@@ -38,7 +39,7 @@ const { values } = parseArgs({
 
 // All names are searched before anything runs, so that changed code is reported at once.
 const core = readCore(root);
-const ours = [...handMade, ...gateMutants(core)];
+const ours = [...handMade, ...gateMutants(core), ...readableMutants(core)];
 const gone = listGone(core, ours);
 if (gone.length > 0) {
   console.error(`These mutants lead nowhere any more:\n    ${gone.join("\n    ")}`);
