@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
 const first =
-  /\/(state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
+  /\/(chain|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
 
 class TelltalesFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
@@ -20,7 +20,11 @@ export default defineConfig({
     isolate: false,
     setupFiles: ["test/support/end-left-work.ts"],
     include: [
-      "test/unit/calls/states.test.ts",
+      "test/unit/calls/{chain,lost-time,restore-row,states}.test.ts",
+      "test/unit/lib/standard-webhooks.test.ts",
+      "test/unit/policy/number-entries.test.ts",
+      "test/unit/rules/{cancellation,earlier-tries}.test.ts",
+      "test/unit/dialer/{due-rows,lease,refused-probe,sweep-live-calls}.test.ts",
       "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
       "test/unit/dialer/{fresh-calls,hanging,hash-key-*,hours,last-look,look-up,orders,pace,pauses,redials}.test.ts",
       "test/unit/dialer/{restore,set-back,settle-surely,settlement,stage-errors,state-machine}.test.ts",

@@ -17,6 +17,7 @@ const because = {
     "nobody is phoned twice by it, and no quick test notices it: all connections are taken for a minute under load alone",
   breaker:
     "nobody is phoned twice by it: test/unit/dialer/breakers*.test.ts hold what breakers count and stop, and the tester does not run them",
+  none: "null compares as 0, which lies before any time",
   alarm: "a settlement from these states is accepted for PLACED alone",
 };
 
@@ -75,6 +76,48 @@ const rows: readonly Row[] = [
     because.connection,
   ],
   ["check:waitForPermit", "BooleanLiteral", "false", "true", because.connection],
+  [
+    "due-rows:createDueRows.readInFlightOf.stands",
+    "OptionalChaining",
+    "first.get(key)?.rows",
+    "first.get(key).rows",
+    because.types,
+  ],
+  [
+    "earlier-tries:judge",
+    "ConditionalExpression",
+    "row.next === undefined",
+    "false",
+    because.again,
+  ],
+  [
+    "lost-time:mayHaveBeenDialed",
+    "ConditionalExpression",
+    "row.lostUntil !== null",
+    "true",
+    because.none,
+  ],
+  [
+    "refused-probe:countRefusedProbe",
+    "OptionalChaining",
+    "changed.before?.alarmedAt",
+    "changed.before.alarmedAt",
+    because.types,
+  ],
+  [
+    "refused-probe:isRefusedProbe",
+    "ConditionalExpression",
+    'outcome.kind === "rejected"',
+    "true",
+    because.types,
+  ],
+  [
+    "restore-row:proveLostClaim",
+    "ConditionalExpression",
+    "pollAt === undefined",
+    "false",
+    because.json,
+  ],
   ["settle:count", "ConditionalExpression", 'outcome.kind === "placed"', "false", because.breaker],
   ["settle:report", "ConditionalExpression", "dueAt === undefined", "true", because.log],
   [

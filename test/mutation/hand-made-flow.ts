@@ -34,8 +34,6 @@ const ofTurns = toMutants(
     "test/simulation/turns.test.ts",
   ],
   [
-    ["a row is dispatched once", "createDueRows.dueIn", ignore("isSent")],
-    ["a row that is not due is not dispatched", "createDueRows.dueIn", ignore("dueAt")],
     ["a dispatcher that ends gives its place back", "releaseDispatcher", leaveOut("beat")],
     ["a dispatcher that ends looks once more", "endIdle", callBecomes("isIdle", "true")],
     ["who writes a due row wakes a dispatcher", "wakeForRows", leaveOut("wakeDispatcher")],
@@ -93,7 +91,6 @@ const ofCallbacks = toMutants(
       "computeMac",
       callBecomes("createHmac", 'createHmac("sha256", key).update(timestamp)'),
     ],
-    ["a signature is compared", "findSignatureProblem.isSigned", ignore("timingSafeEqual")],
     [
       "the code of a callback's URL is of one claim",
       "codesUnder",

@@ -1,13 +1,4 @@
-import {
-  argument,
-  becomes,
-  callBecomes,
-  exchange,
-  ignore,
-  leaveOut,
-  never,
-  returns,
-} from "./edits.ts";
+import { argument, becomes, callBecomes, exchange, leaveOut, returns } from "./edits.ts";
 import { toMutants } from "./mutant.ts";
 
 const simulated = ["claimed", "waiting"].map((name) => `test/simulation/${name}.test.ts`);
@@ -19,18 +10,6 @@ const ofOrders = toMutants(
     ...simulated,
   ],
   [
-    [
-      "an order on a request ends repeats of a day later",
-      "acceptedAfterMsMax.request",
-      becomes("10_000"),
-    ],
-    [
-      "calls posted after an order on their agent are meant",
-      "acceptedAfterMsMax.agent",
-      becomes("10_000"),
-    ],
-    ["a client's order ends its own calls alone", "isCovered", ignore("client")],
-    ["an order that names calls ends no other", "isCovered", ignore("indexes")],
     [
       "a client's pause stops its calls",
       "pauseKeysOf.own",
@@ -55,12 +34,6 @@ const ofLists = toMutants(
     "test/unit/ports/memory-restore.test.ts",
   ],
   [
-    ["who lacks a key of an entry dials nobody", "isOfOtherKey", returns("false")],
-    [
-      "an entry for one client's calls ends them",
-      "isOnDoNotCallList",
-      callBecomes("clientEntryOf", "hash"),
-    ],
     [
       "the list is searched under the former key too",
       "do-not-call:admit.listed",
@@ -115,7 +88,6 @@ const ofRestores = toMutants(
       "readWithSuspension",
       argument("isLedgerSuspended", 1, "seen"),
     ],
-    ["clocks of processes differ", "restoreMarginMs", becomes("0")],
     [
       "the ledger stays behind while dialing is suspended",
       "takeLease.lease.epoch",
@@ -140,7 +112,6 @@ const ofLostClaims = toMutants(
       callBecomes("released.includes", "false"),
     ],
     ["an opt-out is listed without a row", "followWithoutRow", leaveOut("listHash")],
-    ["a newer claim stays", "hasNewerClaim", returns("false")],
     [
       "a callback without a row waits for the restore",
       "followWithoutRow",
@@ -167,20 +138,11 @@ const ofLostClaims = toMutants(
 );
 
 const ofClocks = toMutants(unit("wrong-clocks"), [
-  ["a process whose clock is wrong voids nothing", "isLeaseVoid", never("storeAt")],
-  ["clocks differ by some seconds", "agreeMs", becomes("0")],
   ["a process that is behind notices no restore early", "checkEpoch.since", becomes("clock.now()")],
 ]);
 
-const ofOpposedClocks = toMutants(
-  ["test/simulation/opposed-clocks.slow.test.ts"],
-  [["work goes on beside a process an hour ahead", "isLeaseVoid", returns("false")]],
-);
-
 const ofRefusedProbes = toMutants(unit("refusals"), [
-  ["a refused probe's call waits again", "isRefusedProbe", returns("false")],
   ["a refused probe is counted", "recordOutcome", leaveOut("countRefusedProbe")],
-  ["a blamed number ends its call", "isRefusedProbe", ignore("blamesNumber")],
 ]);
 
 const api = (...names: string[]) => names.map((name) => `test/unit/api/${name}.test.ts`);
@@ -233,7 +195,6 @@ export const ruleMutants = [
   ...ofRestores,
   ...ofLostClaims,
   ...ofClocks,
-  ...ofOpposedClocks,
   ...ofMeasures,
   ...ofRefusedProbes,
 ];

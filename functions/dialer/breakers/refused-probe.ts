@@ -41,15 +41,13 @@ export async function countRefusedProbe(
   const { clock, log } = deps;
   const key = backlogBreakerOf(call);
   const now = clock.now();
-  let isAlarm = false;
   const changed = await changeBreaker(
     key,
     (value) => {
-      isAlarm = false;
       if (value?.state !== "open" || call.sentAt < value.openedAt) return undefined;
       const { refused = 0, refusedProbes = 0, alarmedAt } = value;
       const probes = refusedProbes + 1;
-      isAlarm =
+      const isAlarm =
         probes >= alarmedProbes && (alarmedAt === undefined || now - alarmedAt >= refusingAlarmMs);
       return {
         ...value,
@@ -60,7 +58,7 @@ export async function countRefusedProbe(
     },
     deps,
   );
-  if (!isAlarm || changed?.after == null) return;
+  if (changed?.after == null || changed.after.alarmedAt === changed.before?.alarmedAt) return;
   const { code, probeAt, refused = 0 } = changed.after;
   const fields = { breaker: key, code, count: refused, due_at: new Date(probeAt).toISOString() };
   log(isTestBreaker(key) ? "warning" : "alarm", "breaker.refusing", fields);

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
@@ -5,6 +6,7 @@ import {
   findSignatureProblem,
   createSignatureHeaders,
   parseSigningKey,
+  parseSigningKeys,
 } from "#shared/lib/standard-webhooks.ts";
 import { anyCharacter } from "#test/support/any-character.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
@@ -19,6 +21,7 @@ const body = fc.string({ unit: anyCharacter, maxLength: 300 });
 const isSignedBy = (...parts: Parameters<typeof findSignatureProblem>) =>
   findSignatureProblem(...parts) === undefined;
 const keyOf = (one: string) => parseSigningKey(one, "EVENTS_SECRET");
+const anyKey = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
 
 /** True if the library of Standard Webhooks verifies a message that is received now. */
 function isVerified(one: string, text: string, headers: Record<string, string>): boolean {
@@ -120,6 +123,36 @@ describe("signing by Standard Webhooks", () => {
     );
   });
 
+  it("verifies a message of just five minutes ago", () => {
+    const receivedAt = 1_795_251_600_000;
+    const message = { id: "event.1", body: "{}" };
+    for (const ageSeconds of [300, -300]) {
+      const signing = { keys: [anyKey], now: receivedAt - ageSeconds * 1000 };
+      const headers = createSignatureHeaders(message, signing);
+      expect(isSignedBy(anyKey, { body: "{}", headers, receivedAt })).toBe(true);
+    }
+  });
+
+  it("verifies no message whose signed time is not in digits", () => {
+    const receivedAt = 1_795_251_600_000;
+    for (const timestamp of [" 1795251600", "1.7952516e9", "soon"]) {
+      const mac = createHmac("sha256", anyKey).update(`event.1.${timestamp}.{}`).digest("base64");
+      const headers = {
+        "webhook-id": "event.1",
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${mac}`,
+      };
+      expect(isSignedBy(anyKey, { body: "{}", headers, receivedAt })).toBe(false);
+    }
+  });
+
+  it("takes secrets of 24 to 64 bytes, and two of them during a rotation", () => {
+    const ofBytes = (count: number) => `whsec_${Buffer.alloc(count, 7).toString("base64")}`;
+    const keys = parseSigningKeys(`${ofBytes(24)},${ofBytes(64)}`, "EVENTS_SECRET");
+    expect(keys.map((key) => key.symmetricKeySize)).toEqual([24, 64]);
+    for (const count of [23, 65]) expect(() => keyOf(ofBytes(count))).toThrow("24 to 64 bytes");
+  });
+
   it.each([
     {},
     { "webhook-signature": "" },
@@ -130,23 +163,21 @@ describe("signing by Standard Webhooks", () => {
     { "webhook-timestamp": "1e3" },
     { "webhook-timestamp": "" },
   ])("verifies nothing with the headers %j", (changed) => {
-    const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
+    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [anyKey], now });
     const none = Object.keys(changed).length === 0;
     const headers = none ? {} : { ...right, ...changed };
-    expect(isSignedBy(key, { body: "{}", headers, receivedAt: now })).toBe(false);
-    expect(isSignedBy(key, { body: "{}", headers: right, receivedAt: now })).toBe(true);
+    expect(isSignedBy(anyKey, { body: "{}", headers, receivedAt: now })).toBe(false);
+    expect(isSignedBy(anyKey, { body: "{}", headers: right, receivedAt: now })).toBe(true);
   });
 
   it("verifies no signature of another version", () => {
-    const key = keyOf(`whsec_${Buffer.alloc(32, 7).toString("base64")}`);
     const now = Date.now();
-    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [key], now });
+    const right = createSignatureHeaders({ id: "event.1", body: "{}" }, { keys: [anyKey], now });
     for (const version of ["v2", "v1a", ""]) {
       const signature = (right["webhook-signature"] ?? "").replace("v1", version);
       const headers = { ...right, "webhook-signature": signature };
-      expect(isSignedBy(key, { body: "{}", headers, receivedAt: now })).toBe(false);
+      expect(isSignedBy(anyKey, { body: "{}", headers, receivedAt: now })).toBe(false);
     }
   });
 

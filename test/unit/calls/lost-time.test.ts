@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { mayHaveBeenDialed, mayHaveHadRow } from "#shared/calls/lost-time.ts";
+import { callStates } from "#shared/calls/states.ts";
+import { clocksMarginMs } from "#shared/lib/timing.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { aRowIn } from "#test/support/call-rows.ts";
+
+/** The ledger was restored to the time `at`. Dialing was suspended an hour later. */
+const at = Date.UTC(2026, 5, 1, 12);
+const since = at + hourMs;
+const before = { at: at - hourMs, state: "WAITING", reason: "r" } as const;
+const tries = {
+  number: 2,
+  budget: 3,
+  until: since + dayMs,
+  dialedAt: [],
+  callBacks: { most: 2, made: 0, until: since + dayMs },
+};
+
+/** Returns whether a call may have been dialed in the lost time, by a row that is older than the backup. */
+function isLost(state: CallRow["state"], more: Partial<CallRow> = {}): boolean {
+  const acceptedAt = at - hourMs;
+  const row = aRowIn(state, { acceptedAt, updatedAt: acceptedAt, history: [before], ...more });
+  return mayHaveBeenDialed(row, { at, since });
+}
+
+it("counts a call as accepted before the suspension within the margin of two clocks", () => {
+  expect(mayHaveHadRow({ acceptedAt: since + clocksMarginMs }, since)).toBe(true);
+  expect(mayHaveHadRow({ acceptedAt: since + clocksMarginMs + 1 }, since)).toBe(false);
+});
+
+describe("a row of a restored ledger may have been dialed in the lost time", () => {
+  it("in a state in which the service goes on with the call", () => {
+    const lost = callStates.filter((state) => isLost(state, { dueAt: since }));
+    expect(lost).toEqual(["WAITING", "DIALING", "UNKNOWN"]);
+  });
+
+  it.each(["DIALING", "UNKNOWN"] as const)("%s, whenever it is due", (state) => {
+    expect(isLost(state, { dueAt: since + dayMs })).toBe(true);
+  });
+
+  it("unless it was accepted after the suspension", () => {
+    expect(isLost("DIALING", { acceptedAt: since + clocksMarginMs })).toBe(true);
+    expect(isLost("DIALING", { acceptedAt: since + clocksMarginMs + 1 })).toBe(false);
+  });
+
+  it("unless it is looked up in all of that time already", () => {
+    expect(isLost("UNKNOWN", { lostUntil: since - 1 })).toBe(true);
+    expect(isLost("UNKNOWN", { lostUntil: since })).toBe(false);
+    expect(isLost("UNKNOWN", { lostUntil: since + 1 })).toBe(false);
+  });
+
+  it.each<[name: string, isLost: boolean, more: Partial<CallRow>]>([
+    ["was due within the margin", true, { dueAt: since + clocksMarginMs }],
+    ["was not due", false, { dueAt: since + clocksMarginMs + 1 }],
+    ["has no due time", true, { dueAt: null }],
+    ["began after the backup", true, { history: [{ ...before, at: at + 1 }] }],
+    ["began with the backup", false, { history: [{ ...before, at }] }],
+    ["began before the backup and changed after it", false, { updatedAt: at + 1 }],
+    ["has no history and was written after the backup", true, { history: [], updatedAt: at + 1 }],
+    ["has no history and was written before the backup", false, { history: [], updatedAt: at }],
+    ["is a retry that a wish may have moved", true, { tries }],
+    ["is a first call", false, { tries: { ...tries, number: 1 } }],
+    [
+      "is a retry of an agent without call-backs",
+      false,
+      { tries: { ...tries, callBacks: undefined } },
+    ],
+    ["was promised", false, { tries: { ...tries, promisedAt: since + dayMs } }],
+  ])("if it waits and %s: %s", (_, expected, more) => {
+    expect(isLost("WAITING", { dueAt: since + dayMs, ...more })).toBe(expected);
+  });
+});
