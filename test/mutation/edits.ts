@@ -105,28 +105,6 @@ export function documentAsAbsent(called: string): Edit {
   };
 }
 
-/** Has a row that only a later version can read count as absent where a call returns it. */
-export function rowAsAbsent(called: string): Edit {
-  return (place) => {
-    const call = rangeOf(findCall(place, called));
-    return [{ ...call, becomes: asAbsent(call, place) }];
-  };
-}
-
-/** Has a row that only a later version can read count as absent where `requireReadable` is given it, counted from 0. */
-export function requiredAsAbsent(index: number): Edit {
-  return (place) => {
-    const call = listCalls(place, "requireReadable")[index];
-    const given = rangeOf(call && listIn(call, "arguments")[0]);
-    return [{ ...rangeOf(call), becomes: asAbsent(given, place) }];
-  };
-}
-
-function asAbsent({ start, end }: { start: number; end: number }, { source }: Place): string {
-  const found = source.text.slice(start, end);
-  return `((found) => (found === "unreadable" ? undefined : found))(${found})`;
-}
-
 /** Gives a call another argument, counted from 0. */
 export function argument(called: string, index: number, text: string): Edit {
   return (place) => {
@@ -202,19 +180,16 @@ function mentions(node: Node, name: string): boolean {
 
 /** Finds the call of a function by its name, or by the end of its path as in `caps.release`. */
 function findCall(place: Place, called: string): Node {
-  return single(listCalls(place, called), `call of ${called}`, place);
-}
-
-/** Lists the calls of a function at a place, in the order of the text. */
-export function listCalls({ node }: Pick<Place, "node">, called: string): Node[] {
-  return listBelow(node).filter((one) => {
-    if (!/^(CallExpression|OptionalCallExpression|NewExpression)$/.test(one.type)) return false;
-    const path = dotted(childOf(one, "callee"));
+  const found = listBelow(place.node).filter((node) => {
+    if (!/^(CallExpression|OptionalCallExpression|NewExpression)$/.test(node.type)) return false;
+    const path = dotted(childOf(node, "callee"));
     return path === called || path.endsWith(`.${called}`);
   });
+  return single(found, `call of ${called}`, place);
 }
 
-function dotted(node: Node | undefined): string {
+/** Returns the names of a path such as `rows.unreadable.size`, joined by points. */
+export function dotted(node: Node | undefined): string {
   if (node === undefined) return "";
   if (!node.type.endsWith("MemberExpression")) return identifierOf(node) ?? "";
   return `${dotted(childOf(node, "object"))}.${identifierOf(childOf(node, "property")) ?? ""}`;

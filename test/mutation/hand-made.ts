@@ -12,7 +12,7 @@ import type { HandMade } from "./mutant.ts";
  * - A judge of shared/rules that does nothing, or takes an unreadable document for an absent one: gates.test.ts,
  *   lists.test.ts and unreadable.test.ts of test/unit/rules ask each entry of each list.
  * - A list of gates.ts without one of its entries: gate-mutants.ts.
- * - A call of `requireReadable` that takes an unreadable row for an absent one: readable-mutants.ts.
+ * - A place that takes what only a later version can read for absent: readable-mutants.ts.
  * - Another time in shared/lib/timing.ts, such as a claim's time to settle or a margin between clocks:
  *   test/unit/lib/timing.test.ts has the inequalities. The times of shared/rules/cancellation.ts: its test has both sides
  *   of each.

@@ -1,4 +1,4 @@
-import { functionAt, toSource, type Source } from "./tree.ts";
+import { listBelow, nameOf, pathTo, toSource, type Node, type Source } from "./tree.ts";
 
 /** The part of the mutation tester's report that is read. */
 export interface Report {
@@ -74,7 +74,7 @@ function toSurvivor(
   const end = offsetOf(source.text, location.end);
   const name = (source.file.split("/").at(-1) ?? "").replace(/\.ts$/, "");
   return {
-    in: `${name}:${functionAt({ start, end }, source.program)}`,
+    in: `${name}:${functionAt(source.program, start, end)}`,
     mutator: mutatorName,
     from: shorten(source.text.slice(start, end)),
     to: shorten(replacement),
@@ -84,6 +84,21 @@ function toSurvivor(
 function offsetOf(text: string, { line, column }: Position): number {
   const before = text.split("\n").slice(0, line - 1);
   return before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
+}
+
+/** Returns the names of the functions around a piece of code, joined by points. */
+function functionAt(program: Node, start: number, end: number): string {
+  const innermost = listBelow(program).findLast((node) => node.start <= start && node.end >= end);
+  const around = innermost === undefined ? [] : pathTo(innermost, program);
+  const named = around.filter((node) => nameOf(node) !== undefined && hasFunction(node));
+  return named.map(nameOf).join(".");
+}
+
+/** True for a function that is declared, or is the value of a variable or property. */
+function hasFunction(node: Node): boolean {
+  if (/^(FunctionDeclaration|ObjectMethod|ClassMethod)$/.test(node.type)) return true;
+  const value: unknown = Reflect.get(node, "init") ?? Reflect.get(node, "value");
+  return /Function/.test(String(Reflect.get(Object(value), "type")));
 }
 
 const textMax = 100;

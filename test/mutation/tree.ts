@@ -98,19 +98,10 @@ export function nameOf(node: Node): string | undefined {
     : undefined;
 }
 
-/** Returns the names of the functions around a piece of code, joined by points. */
-export function functionAt({ start, end }: Pick<Node, "start" | "end">, program: Node): string {
-  const innermost = listBelow(program).findLast((node) => node.start <= start && node.end >= end);
-  const around = innermost === undefined ? [] : pathTo(innermost, program);
-  const named = around.filter((node) => nameOf(node) !== undefined && hasFunction(node));
-  return named.map(nameOf).join(".");
-}
-
-/** True for a function that is declared, or is the value of a variable or property. */
-function hasFunction(node: Node): boolean {
-  if (/^(FunctionDeclaration|ObjectMethod|ClassMethod)$/.test(node.type)) return true;
-  const value: unknown = Reflect.get(node, "init") ?? Reflect.get(node, "value");
-  return /Function/.test(String(Reflect.get(Object(value), "type")));
+/** Returns the path that leads to a node: its file, and all that is named around it. */
+export function pathOf(node: Node, { file, program }: Source): string {
+  const names = pathTo(node, program).flatMap((one) => nameOf(one) ?? []);
+  return `${file.replace(/^.*\/|\.ts$/g, "")}:${names.join(".")}`;
 }
 
 /** Returns the name of an identifier, or the text of a string that is a property's name. */

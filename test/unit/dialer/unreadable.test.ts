@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
+import { accountBreakerOf } from "#shared/policy/breakers.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { outcomeOf } from "#test/support/claims.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -199,7 +200,10 @@ describe("a document that only a later version can read", () => {
 });
 
 describe("an account's document that only a later version can read", () => {
-  it("holds the calls of its account, with an alarm, and no others", async () => {
+  it.each<[string, StoredDocument["kind"], string, object]>([
+    ["load", "account", ownAccount, { quick: "very" }],
+    ["breaker", "breaker", accountBreakerOf(ownAccount), { state: "ajar" }],
+  ])("of its %s holds its calls, with an alarm, and no others", async (_, kind, key, value) => {
     const twilio = { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" };
     const agents = { agent_sales: webhook, agent_support: twilio };
     const bench = createDialerBench({ plan: { agents } });
@@ -208,10 +212,10 @@ describe("an account's document that only a later version can read", () => {
     for (const call of [own, ...others]) {
       await putIn(bench, "WAITING", call, { dueAt: bench.now() });
     }
-    const name = { kind: "account", key: ownAccount } as const;
-    const seen = (await bench.documents.read([name])).get(name.kind, name.key)?.version ?? null;
-    const next = { ...name, version: "later", value: { quick: "very" }, expiresAt: null };
-    await bench.documents.write([{ next, seen }]);
+    const seen = (await bench.documents.read([{ kind, key }])).get(kind, key)?.version ?? null;
+    const next = { kind, key, version: "later", value, expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await bench.documents.write([{ next: next as unknown as StoredDocument, seen }]);
     await bench.run(20);
     expect(idsDialed(bench).toSorted()).toEqual(others.map(({ id }) => id).toSorted());
     expect(await statesOf(bench, [own])).toEqual(["WAITING"]);
