@@ -36,7 +36,10 @@ const writesMax = 4;
 export async function readPending(
   { calls, requests }: { calls: readonly string[]; requests: readonly string[] },
   receiver: Receiver,
-  deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "memory">,
+  deps: Pick<
+    DialerDeps,
+    "ledger" | "documents" | "settings" | "clock" | "random" | "memory" | "log"
+  >,
 ): Promise<PendingEvent[]> {
   const { ledger, documents, clock, settings } = deps;
   const now = clock.now();
@@ -45,7 +48,9 @@ export async function readPending(
     own === undefined
       ? findReceiver(client, settings.plan)?.name === receiver.name
       : realClientOf(client) === own.client;
-  const { rows: found } = await ledger.read(calls);
+  const { rows: found, unreadable } = await ledger.read(calls);
+  if (unreadable.size > 0)
+    deps.log("alarm", "row.unreadable", { receiver: receiver.name, count: unreadable.size });
   const strays = found.filter((row) => !isOwn(row));
   if (own === undefined) await moveStrays(strays, deps);
   const ofClient = found.filter(isOwn);

@@ -1,4 +1,9 @@
-import { createClientReceiverBench, setReceivers } from "#test/support/client-receivers-bench.ts";
+import { deliverFor } from "#test/support/events-bench.ts";
+import {
+  createClientReceiverBench,
+  placeFor,
+  setReceivers,
+} from "#test/support/client-receivers-bench.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { expect, it } from "vitest";
 import { followLateWish } from "#functions/dialer/results/call-backs.ts";
@@ -8,6 +13,7 @@ import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
 import { type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
+import { clientReceiverName } from "#shared/ports/receiver-kinds.ts";
 import { toRowsRead, UnreadableError } from "#shared/ports/unreadable.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, due, putIn, webhook } from "#test/support/dialer-calls.ts";
@@ -72,6 +78,22 @@ it("calls behind five hundred that only a later version can read have their resu
   expect(await resultOf(bench, call)).toMatchObject({ status: "completed" });
   const alarm = { level: "alarm", account: "twilio", count: 500 };
   expect(bench.eventsOf("row.unreadable")).toContainEqual(expect.objectContaining(alarm));
+});
+
+it("events of rows that only a later version can read are counted, and wait", async () => {
+  const bench = createClientReceiverBench();
+  const receiver = clientReceiverName({ client: "crm", name: "main" });
+  await setReceivers(bench, "crm", { main: {} });
+  await placeFor(bench, "crm", 1);
+  hideRows(bench);
+  await deliverFor(bench, 2);
+  expect(bench.posted).toEqual([]);
+  expect(bench.eventsOf("row.unreadable")).toContainEqual(
+    expect.objectContaining({ level: "alarm", count: 1, receiver }),
+  );
+  bench.repairLedger();
+  await deliverFor(bench, 5);
+  expect(bench.posted).toHaveLength(1);
 });
 
 it("a callback waits for the version that can read its row", async () => {

@@ -199,6 +199,29 @@ describe("a document that only a later version can read", () => {
   );
 });
 
+describe("a list of a sweep", () => {
+  it.each<[StoredDocument["kind"], string]>([
+    ["breaker", "account:twilio"],
+    ["request", "00000000000000000000000000"],
+    ["erasure", "0".repeat(64)],
+    ["receivers", "crm"],
+    ["replay", "crm"],
+  ])("of %s counts what only a later version can read, with an alarm", async (kind, key) => {
+    const bench = createDialerBench({ plan: { events: { "*": { url: "http://127.0.0.1:9/e" } } } });
+    const next = { kind, key, version: "later", value: "of a later form", expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await bench.documents.write([{ next: next as unknown as StoredDocument, seen: null }]);
+    for (let n = 0; n < 3; n++) {
+      await bench.sweep();
+      bench.advance(60_000);
+    }
+    expect(bench.eventsOf("document.unreadable")).toContainEqual(
+      expect.objectContaining({ level: "alarm", count: 1 }),
+    );
+    expect(bench.eventsOf("sweep.failed")).toEqual([]);
+  });
+});
+
 describe("an account's document that only a later version can read", () => {
   it.each<[string, StoredDocument["kind"], string, object]>([
     ["load", "account", ownAccount, { quick: "very" }],
