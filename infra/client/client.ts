@@ -63,7 +63,7 @@ export interface OutboundCallsClient extends ReturnType<typeof createAccount> {
    * Places one call. Every try has the same `Idempotency-Key`, which is made before the first one, so that no try calls
    * anybody twice.
    *
-   * @throws {OutboundCallsError} its `isMaybeAccepted` and `idempotencyKey` say how to go on
+   * @throws {OutboundCallsError} its `isMaybeAccepted` and `idempotencyKey` say how to continue
    */
   placeCall(call: Call, options?: PlaceOptions): Promise<PlacedRequest>;
   /**

@@ -106,7 +106,7 @@ export function findRefusal(
   if (current.parts.every(({ isSent }) => isSent)) {
     return `This file was sent at ${when}. Nobody in it is called again, unless that is asked for.`;
   }
-  if (first !== name) return `This file was begun at ${when}: go on under that name.`;
+  if (first !== name) return `This file was begun at ${when}: continue under that name.`;
   const isSame =
     parts.length === current.parts.length &&
     parts.every(({ digest: numbers }, index) =>

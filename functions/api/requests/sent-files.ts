@@ -122,7 +122,7 @@ const startSchema = z
  */
 export const startSentFile = declareRoute({
   operationId: "startSentFile",
-  summary: "Begin to send a file of leads, or go on with it; one that was sent is refused",
+  summary: "Begin to send a file of leads, or continue it; one that was sent is refused",
   method: "post",
   path: "/sent-files",
   body: startSchema,

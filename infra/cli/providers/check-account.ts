@@ -75,7 +75,7 @@ export async function checkAccount(
     print(`Look-up: ${resultOf(found, isFound)}`);
     if (isFound) return outcome.kind === "placed";
   }
-  print("  The dialer would go on looking, and then let a person decide (NEEDS_REVIEW).");
+  print("  The dialer would look again, and then let a person decide (NEEDS_REVIEW).");
   return false;
 }
 

@@ -250,7 +250,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to send a file of leads, or go on with it; one that was sent is refused
+         * Begin to send a file of leads, or continue it; one that was sent is refused
          * @description Needs the right `call`. Its parts are then sent one after another, each under its own Idempotency-Key.
          */
         post: operations["startSentFile"];

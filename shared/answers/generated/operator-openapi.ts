@@ -958,7 +958,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin to send a file of leads, or go on with it; one that was sent is refused
+         * Begin to send a file of leads, or continue it; one that was sent is refused
          * @description Needs the role `send`.
          */
         post: operations["startSentFileOfClient"];

@@ -53,7 +53,7 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     const otherName = await ask("", { ...file, campaign: "summer" });
     expect([otherName.status, otherName.body.detail]).toEqual([
       409,
-      expect.stringMatching(/was begun at 2.* as campaign spring: go on under that name/),
+      expect.stringMatching(/was begun at 2.* as campaign spring: continue under that name/),
     ]);
     const otherParts = await ask("", { ...file, parts: file.parts.slice(0, 1) });
     expect([otherParts.status, otherParts.body.detail]).toEqual([

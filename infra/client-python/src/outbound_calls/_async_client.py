@@ -167,7 +167,7 @@ class AsyncOutboundCalls(Base):
         return self._pages(ListedRequest, (asked, "requests"), timeout)
 
     async def get_token(self, *, timeout: float | None = None) -> Token:
-        """Tells whose token the client sends, and what it may do."""
+        """Returns whose token the client sends, and what it may do."""
         return await self._model(Token, Asked("GET", "/v1/me"), timeout)
 
     async def get_usage(

@@ -173,7 +173,7 @@ class OutboundCalls(Base):
         return self._pages(ListedRequest, (asked, "requests"), timeout)
 
     def get_token(self, *, timeout: float | None = None) -> Token:
-        """Tells whose token the client sends, and what it may do."""
+        """Returns whose token the client sends, and what it may do."""
         return self._model(Token, Asked("GET", "/v1/me"), timeout)
 
     def get_usage(

@@ -76,7 +76,7 @@ class KeyMemory:
 
 
 class KeyTracker:
-    """Notes the tries of one request under its keys, and tells of all tries under them."""
+    """Notes the tries of one request under its keys, and reports on all tries under them."""
 
     def __init__(self, memory: KeyMemory, keys: Sequence[str], known: list[_Record], is_doubtful: bool):
         self._memory, self._keys, self._own, self._is_doubtful = memory, keys, known, is_doubtful
