@@ -4,6 +4,7 @@ import type { CallRequest } from "#shared/calls/call-request.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import type { LogFields } from "#shared/lib/log.ts";
 import { presets } from "#shared/telephony/hours-presets.ts";
+import { statePresets } from "#shared/telephony/state-presets.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { findZone } from "#shared/telephony/time-zone.ts";
 
@@ -284,7 +285,7 @@ describe("a preset", () => {
     const schedule = scheduleOf({ callingHours: { default: preset, office: "always" } });
     return schedule.closedBy(call("+12125550100", "UTC"), `${local}Z`) === undefined;
   };
-  it.each<[string, string[], string[]]>([
+  const times: [preset: string, open: string[], closed: string[]][] = [
     [
       "us-federal",
       ["2026-06-01T08:00", "2026-06-07T20:59"],
@@ -331,7 +332,15 @@ describe("a preset", () => {
       ).split(" "),
     ],
     ["india", ["2026-06-01T09:00", "2026-06-07T20:59"], ["2026-06-01T08:59", "2026-06-01T21:00"]],
-  ])("%s is open at %j and closed at %j", (preset, open, closed) => {
+  ];
+
+  it("is in the table of times, unless it is a state's", () => {
+    const tested = new Set(times.map(([name]) => name));
+    const others = Object.keys(presets).filter((name) => !(name in statePresets));
+    expect(others.filter((name) => !tested.has(name))).toEqual([]);
+  });
+
+  it.each(times)("%s is open at %j and closed at %j", (preset, open, closed) => {
     // The rule is closed a provider's time limit before the end of the hours, but open a minute earlier. It
     // is open two seconds after their beginning, and not before.
     const early = (local: string) =>
