@@ -17,7 +17,7 @@ const unit = (folder: string, ...names: string[]) =>
 const tests = [
   ...unit("rules", "unreadable", "earlier-tries"),
   ...unit("dialer", "unreadable", "unreadable-rows", "settle-surely", "lost-claims", "tries-told"),
-  ...unit("dialer", "look-up", "erasures", "client-receivers", "sweep-live-calls"),
+  ...unit("dialer", "look-up", "erasures", "results", "client-receivers", "sweep-live-calls"),
   ...unit("api", "report-unreadable", "api-failures", "change-call"),
 ];
 

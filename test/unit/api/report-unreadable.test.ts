@@ -87,3 +87,29 @@ it("counts rows that it cannot read among the calls that need review", async () 
   const counted = await app.request("/operator/counts", jsonRequest(tokens.operator));
   expect(await counted.json()).toMatchObject({ current: { UNKNOWN: 1, NEEDS_REVIEW: 1 } });
 });
+
+it("finds a request of which only a later version can read the row", async () => {
+  const row = { id, version: "v", json: JSON.stringify({ state: "RINGING" }) };
+  const { app } = createTestApi({
+    ledger: createMemoryLedger(new Map([[id, row]])),
+    now: () => now,
+  });
+  const sought = jsonRequest(tokens.operator, "POST", { text: requestId });
+  expect(await (await app.request("/operator/search", sought)).json()).toMatchObject({
+    found: expect.arrayContaining([{ kind: "request", id: requestId }]),
+  });
+});
+
+it("knows a request by its key though only a later version can read its row", async () => {
+  const { app, ledger } = createTestApi();
+  const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
+  const headers = { "idempotency-key": "k" };
+  await app.request("/v1/calls", jsonRequest(tokens.crm, "POST", call, headers));
+  const find = async () => {
+    const path = "/v1/requests?idempotency_key=k";
+    return (await app.request(path, jsonRequest(tokens.crmReader))).json();
+  };
+  expect(await find()).toMatchObject({ requests: [{ total: 1, known: false }] });
+  ledger.list = async () => ({ rows: [], unreadable: 1 });
+  expect(await find()).toMatchObject({ requests: [{ total: 1, known: true }] });
+});

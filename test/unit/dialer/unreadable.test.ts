@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import { accountBreakerOf } from "#shared/policy/breakers.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
+import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { outcomeOf } from "#test/support/claims.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
@@ -246,6 +247,23 @@ describe("an account's document that only a later version can read", () => {
     expect(bench.eventsOf("document.unreadable")).toContainEqual(
       expect.objectContaining({ level: "alarm", account: "webhook" }),
     );
+  });
+
+  it("of a check's breaker holds the calls that it is asked about, and no others", async () => {
+    const agents = { agent_sales: { ...webhook, checks: ["crm"] }, agent_support: webhook };
+    const checks = { crm: { url: "http://127.0.0.1:9/crm" } };
+    const bench = createDialerBench({ plan: { agents, checks } });
+    const own = aCallNow(bench);
+    const other = aCallNow(bench, { agent_id: "agent_support" });
+    for (const call of [own, other]) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const name = { kind: "breaker", key: checkBreakerOf("crm") };
+    const next = { ...name, version: "later", value: { state: "ajar" }, expiresAt: null };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the value must be a malformed one
+    await bench.documents.write([{ next: next as unknown as StoredDocument, seen: null }]);
+    await bench.run(20);
+    expect(idsDialed(bench)).toEqual([other.id]);
+    expect(await statesOf(bench, [own])).toEqual(["WAITING"]);
+    expect(bench.eventsOf("dispatch.failed")).toEqual([]);
   });
 
   it("fails no call that is answered slowly, nor the process", async () => {
