@@ -80,32 +80,6 @@ it("cancels no call for a client while only a later version can read it", async 
   expect((await app.request(`/v1/calls/${id}/cancel`, request)).status).toBe(503);
 });
 
-it("says that the request of an Idempotency-Key is known though only a later version can read its row", async () => {
-  const stored = new Map<string, { id: string; version: string; json: string }>();
-  const { app } = createTestApi({ ledger: createMemoryLedger(stored), now: () => now });
-  const call = { phone_number: "+12025550123", agent_id: "agent_sales" };
-  const key = { "idempotency-key": "one" };
-  await app.request("/v1/calls", jsonRequest(tokens.crm, "POST", call, key));
-  const path = "/v1/requests?idempotency_key=one";
-  const isKnown = async (): Promise<unknown> => {
-    const answer = await app.request(path, jsonRequest(tokens.crmReader));
-    const { requests }: { requests: { known: boolean }[] } = await answer.json();
-    return requests.map(({ known }) => known);
-  };
-  expect(await isKnown()).toEqual([false]);
-  stored.set(id, { id, version: "v", json: JSON.stringify({ state: "RINGING" }) });
-  expect(await isKnown()).toEqual([true]);
-});
-
-it("finds the names of rows that only a later version can read", async () => {
-  const row = { id, version: "v", json: JSON.stringify({ state: "RINGING" }) };
-  const ledger = createMemoryLedger(new Map([[id, row]]));
-  const { app } = createTestApi({ ledger, now: () => now });
-  const request = jsonRequest(tokens.operator, "POST", { text: requestId });
-  const answer: { found: object[] } = await (await app.request("/operator/search", request)).json();
-  expect(answer.found).toContainEqual({ kind: "request", id: requestId });
-});
-
 it("counts rows that it cannot read among the calls that need review", async () => {
   const row = { id, version: "v", json: JSON.stringify({ state: "RINGING" }) };
   const ledger = createMemoryLedger(new Map([[id, row]]));
