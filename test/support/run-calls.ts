@@ -12,11 +12,14 @@ export async function runCalls(
     sleep,
     environment = {},
     isPiped = false,
+    columns,
   }: {
     app: ReturnType<typeof createApp>;
     sleep?: (ms: number) => Promise<void>;
     environment?: Record<string, string>;
     isPiped?: boolean;
+    /** Width of the terminal. Absent, tables are as wide as they need. */
+    columns?: number;
   },
 ): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = [];
@@ -32,6 +35,7 @@ export async function runCalls(
     complain: (line) => err.push(line),
     isInteractive: false,
     isPiped,
+    columns,
     sleep: sleep ?? (async () => undefined),
   });
   return { code, out: out.join("\n"), err: err.join("\n") };

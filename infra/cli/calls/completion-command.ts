@@ -14,11 +14,11 @@ const wordsOf = (command: string) =>
 /** Scripts by shell. They know all commands and options by themselves, and start nothing. */
 const scripts: Readonly<Record<string, () => string>> = {
   bash: () => `_${program}() {
-  local command=\${COMP_WORDS[1]} word=\${COMP_WORDS[COMP_CWORD]} args
+  local command=\${COMP_WORDS[1]} word=\${COMP_WORDS[COMP_CWORD]} words=
   if [ "$COMP_CWORD" -eq 1 ]; then words="${Object.keys(optionsOf).join(" ")}"
   else case "$command" in
 ${Object.keys(optionsOf)
-  .map((command) => `    ${command}) args="${wordsOf(command)}" ;;`)
+  .map((command) => `    ${command}) words="${wordsOf(command)}" ;;`)
   .join("\n")}
   esac; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))

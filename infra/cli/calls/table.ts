@@ -13,14 +13,14 @@ const noLines = {
   middle: gap,
 };
 
-/** A time to the second. */
-const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+/** A time to the second, or the key of a breaker, which `resume --breaker` takes as it stands in the table. */
+const wholePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$|breaker \w+:)/;
 
 interface Column {
   name: string;
   cells: string[];
   isId: boolean;
-  /** True for ids and times, which nobody can read in pieces: other columns are left out before. */
+  /** True for ids, times and keys, which nobody can use in pieces: other columns are left out before. */
   isWhole: boolean;
   /** Width of the longest cell. */
   natural: number;
@@ -69,8 +69,8 @@ function columnOf(name: string, cells: string[]): Column {
   );
   const natural = Math.max(...[name, ...short].map(({ length }) => length));
   const isId = name === "id" || name === "name";
-  const isTime = short.some((cell) => timePattern.test(cell));
-  return { name, cells: short, isId, isWhole: isId || isTime, natural };
+  const isWhole = isId || short.some((cell) => wholePattern.test(cell));
+  return { name, cells: short, isId, isWhole, natural };
 }
 
 function floorOf({ isWhole, natural }: Column): number {

@@ -79,6 +79,11 @@ export function showFacts(facts: Json, { print, isPiped = false, columns }: Term
   else print(factsOf(facts, columns));
 }
 
+/** Prints a sentence beside a table. In a pipe it goes to stderr: whoever reads the rows takes each line for one. */
+export function note(line: string, { print, complain, isPiped = false }: Terminal): void {
+  (isPiped ? complain : print)(line);
+}
+
 /** Prints a line for people, or with --json the answer. */
 export function say(line: string, answer: Json, { values, terminal }: Output): void {
   terminal.print(values.json === true ? JSON.stringify(answer) : line);

@@ -15,7 +15,7 @@ import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
-import { say, show } from "./terminal.ts";
+import { note, say, show } from "./terminal.ts";
 
 /** Maximum backlogs of one answer. */
 const pageBacklogsMax = 200;
@@ -94,8 +94,8 @@ export const waitingCommands: Record<string, Command> = {
     const rows = values.json === true ? backlogs : backlogs.map(backlogRow);
     show(rows, backlogColumns, { values, terminal });
     if (values.json !== true && values.csv !== true) {
-      terminal.print(`Oldest due: ${first.oldest_due_at ?? "none"}.`);
-      terminal.print(sweepLine(first));
+      note(`Oldest due: ${first.oldest_due_at ?? "none"}.`, terminal);
+      note(sweepLine(first), terminal);
     }
     return 0;
   },
@@ -126,12 +126,11 @@ export const waitingCommands: Record<string, Command> = {
     }));
     const current = [waiting, ...others];
     show(current, ["state", "now"], { values, terminal });
-    terminal.print(sweepLine(answer));
-    if (answer.ledger_size !== null) terminal.print(sizeLine(answer.ledger_size));
+    note(sweepLine(answer), terminal);
+    if (answer.ledger_size !== null) note(sizeLine(answer.ledger_size), terminal);
     if (answer.suspended_since !== null) {
-      terminal.print(
-        `The ledger was restored: NOTHING IS DIALED since ${answer.suspended_since}. See: npm run calls -- restored`,
-      );
+      const restored = `The ledger was restored: NOTHING IS DIALED since ${answer.suspended_since}. See: npm run calls -- restored`;
+      note(restored, terminal);
     }
     return 0;
   },

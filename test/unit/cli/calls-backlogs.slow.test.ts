@@ -1,4 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
+import { pauseKeyOf } from "#shared/rules/pause.ts";
+import { createTestApi } from "#test/support/api.ts";
+import { dayPlan } from "#test/support/believable-day.ts";
+import { apiEnvironment } from "#test/support/environment.ts";
 import { createOperatorBench, isoOf, minuteMs, now } from "#test/support/operator-bench.ts";
 import { runCalls } from "#test/support/run-calls.ts";
 
@@ -62,16 +67,35 @@ describe("npm run calls in a pipe", () => {
     expect(out).not.toMatch(/ {2}|│/);
     expect((await piped("list --state needs-review")).out).toBe("");
     expect((await piped(`show ${id}`)).out.split("\n")).toContain(`id\t${id}`);
+    // Long cells stay whole, and the sentences below a table are no rows.
+    const reason = "the campaign of this client was stopped by its owner until the list is clean";
+    await bench.wait("agent_support", -minuteMs, { client: "shop", count: 3 });
+    const of = { agent: "agent_sales" };
+    const { kind, key } = pauseKeyOf(of);
+    await bench.put(kind, key, { of, at: now, by: "operator", reason });
+    const waiting = await piped("backlogs");
+    const cells = waiting.out.split("\n").map((line) => line.split("\t"));
+    expect(cells.map(({ length }) => length)).toEqual([8, 8]);
+    const named = cells.map(([agent, client, , calls]) => `${agent} ${client} ${calls}`);
+    expect(new Set(named)).toEqual(new Set(["agent_sales crm 1", "agent_support shop 3"]));
+    expect(waiting.err).toMatch(/^Oldest due: .*\nLast full sweep: none yet\.$/);
+    expect((await piped("pauses")).out).toContain(`\tpaused by operator: ${reason}\t`);
+    const stats = (await piped("stats")).out.split("\n");
+    expect(stats.filter((line) => !line.includes("\t"))).toEqual([]);
   });
 
   it("resumes the breaker that its table shows, tells its version, and completes in three shells", async () => {
     const { app, open, breakersOf, breakers } = createOperatorBench();
-    await open(breakersOf("agent_sales").account);
-    const { out } = await runCalls(["pauses"], { app, isPiped: true });
-    const [shown = ""] = out.split("\t");
-    expect(shown).toMatch(/^breaker account:/);
-    expect((await runCalls(["resume", "--breaker", shown], { app })).code).toBe(0);
-    expect(await breakers()).toEqual([]);
+    for (const key of Object.values(breakersOf("agent_sales"))) {
+      for (const look of [{ isPiped: true }, { columns: 80 }]) {
+        await open(key);
+        const { out } = await runCalls(["pauses"], { app, ...look });
+        const [shown = ""] = /^breaker \S+/m.exec(out) ?? [];
+        expect(shown).toBe(`breaker ${key}`);
+        expect((await runCalls(["resume", "--breaker", shown], { app })).code).toBe(0);
+        expect(await breakers()).toEqual([]);
+      }
+    }
     expect((await runCalls(["--version"], { app })).out).toMatch(/^\d+\.\d+\.\d+/);
     for (const shell of ["bash", "zsh", "fish"]) {
       const script = (await runCalls(["completion", shell], { app })).out;
@@ -79,6 +103,40 @@ describe("npm run calls in a pipe", () => {
       expect(script).toMatch(/not-placed/);
     }
     expect((await runCalls(["completion", "tcsh"], { app })).code).toBe(2);
+    const script = (await runCalls(["completion", "bash"], { app })).out;
+    const completed = (...typed: string[]) => {
+      const words = ["calls", ...typed].map((word) => `'${word}'`).join(" ");
+      const asked = `COMP_WORDS=(${words}); COMP_CWORD=${typed.length}; _calls; echo "\${COMPREPLY[@]}"`;
+      return execFileSync("bash", ["-c", `${script}\n${asked}`], { encoding: "utf8" }).trim();
+    };
+    expect(completed("pau")).toBe("pause pauses");
+    expect(completed("resume", "--b")).toBe("--breaker");
+    expect(completed("resolve", "--not")).toBe("--not-placed");
+    expect(completed("resume", "pau")).toBe("");
+  });
+});
+
+describe("a number that is typed", () => {
+  it("is read as on the page, by every command, and what was understood is said", async () => {
+    const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
+    const { app } = createTestApi({ environment });
+    const typed = "(202) 555-0142";
+    for (const words of [
+      ["list", "--number", typed],
+      ["dnc", "add", typed],
+      ["dnc", "check", typed],
+      ["erase", typed, "--yes"],
+    ]) {
+      const { code, err } = await runCalls(words, { app });
+      expect([words, code, err]).toEqual([words, 0, `${typed} is read as +12025550142.`]);
+    }
+    const french = ["dnc", "check", "01 42 55 50 01", "--country", "FR"];
+    expect((await runCalls(french, { app })).err).toContain("is read as +33142555001.");
+    const { code, err } = await runCalls(["dnc", "check", "(202) 555-014"], { app });
+    expect([code, err]).toEqual([
+      2,
+      "(202) 555-014 has too few or too many digits for US. Nothing was sent.",
+    ]);
   });
 });
 
