@@ -2,6 +2,7 @@ import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import type { Needs } from "#functions/operator/needs.ts";
 import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { doNotCallListKey } from "#shared/policy/number-entries.ts";
 import type { Kind, ValueOf } from "#shared/ports/document-kinds.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { randomVersion } from "#shared/lib/random.ts";
@@ -120,6 +121,51 @@ describe("what needs a person", () => {
     });
     expect((await ask()).needs).toMatchObject([
       { what: "account twilio", means: expect.stringMatching(/refuses the account.*credentials/) },
+    ]);
+  });
+
+  it("is a missing HASH_KEY, with every call that it holds and their clients", async () => {
+    const { ask, put, ledger, documents } = createBench();
+    await fillWithADay(ledger, documents, now);
+    const { kind: list, key } = doNotCallListKey;
+    await put(list, key, { keys: ["a key that is gone"], current: null });
+    const { needs } = await ask();
+    expect(needs.filter(({ kind }) => kind === "held")).toMatchObject([
+      {
+        what: "waiting calls",
+        code: "other_hash_key",
+        calls: 1269,
+        clients: ["crm", "research"],
+        means: "The do-not-call list was made under another HASH_KEY.",
+        fix: expect.stringContaining("the settings"),
+        resume: null,
+      },
+    ]);
+  });
+
+  it("is a breaker with the calls that were refused one by one, and how they are redialed", async () => {
+    const { ask, put } = createBench();
+    const key = `backlog:${JSON.stringify(["crm", "agent_sales"])}`;
+    await put("breaker", key, {
+      state: "half_open",
+      code: "http_404",
+      openedAt: now,
+      probeAt: now,
+      intervalMs: 1000,
+      cause: "calls_refused",
+      room: 3,
+      blamed: [],
+    });
+    await put("counters", `${key} refusals`, { http_404: 77, "in US": 77 });
+    expect((await ask()).needs).toMatchObject([
+      {
+        kind: "breaker",
+        what: "client and agent crm, agent_sales",
+        means: expect.stringMatching(/ 77 calls were refused\. The code says: .* does not exist/),
+        fix: expect.stringContaining(
+          "redial --state REJECTED --reason http_404 --client crm --agent agent_sales",
+        ),
+      },
     ]);
   });
 
