@@ -1,4 +1,4 @@
-import { readCallId, readRequestId } from "#shared/calls/ids.ts";
+import { readCallId, readRequestId, requestIdOf } from "#shared/calls/ids.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ListOf } from "#shared/ports/ledger.ts";
 import { isE164 } from "#shared/telephony/phone-number.ts";
@@ -29,7 +29,7 @@ const searchedSchema = z.strictObject({
     .array(foundSchema)
     .check(
       z.describe(
-        `Where nothing was found: agents, clients and campaigns that begin with the text, in any case, at most ${suggestedMax}`,
+        `Where nothing was found: agents, clients, campaigns and the newest request that begin with the text, in any case, at most ${suggestedMax}`,
       ),
     ),
   number: z
@@ -92,14 +92,27 @@ async function suggest(text: string, deps: RouteDeps): Promise<Found[]> {
   const start = text.toLowerCase();
   const fits = (name: string) =>
     name !== "" && name !== "*" && name !== otherNames && name.toLowerCase().startsWith(start);
-  return (["agent", "client", "campaign"] as const)
-    .flatMap((kind) =>
-      [...names[kind]]
-        .filter(fits)
-        .toSorted()
-        .map((id): Found => ({ kind, id })),
-    )
-    .slice(0, suggestedMax);
+  const named = (["agent", "client", "campaign"] as const).flatMap((kind) =>
+    [...names[kind]]
+      .filter(fits)
+      .toSorted()
+      .map((id): Found => ({ kind, id })),
+  );
+  return [...(await suggestRequest(text, deps)), ...named].slice(0, suggestedMax);
+}
+
+/** The beginning of a request's id, or of its calls'. Fewer characters begin all ids of weeks. */
+const idStart = /^(?:call_)?([0-7][0-9A-HJKMNP-TV-Z]{5,25})$/i;
+const idDigits = 26;
+
+/** Finds the newest request whose id begins with a text, in any case. */
+async function suggestRequest(text: string, { ledger }: RouteDeps): Promise<Found[]> {
+  const start = idStart.exec(text)?.[1]?.toUpperCase();
+  if (start === undefined) return [];
+  const before = `call_${start.padEnd(idDigits, "Z")}_~`;
+  const [row] = (await ledger.list({ all: true, before, limit: 1 })).rows;
+  const id = row === undefined ? "" : requestIdOf(row.id);
+  return id.startsWith(start) ? [{ kind: "request", id }] : [];
 }
 
 async function findCallOf(text: string, { ledger }: RouteDeps): Promise<Found[]> {

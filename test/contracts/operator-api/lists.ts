@@ -132,6 +132,11 @@ export function itListsByName(api: OperatorApiBench): void {
       found: [],
       suggested: [{ kind: "agent", id: "agent_sales" }],
     });
+    for (const length of [20, 25]) {
+      const text = requestId.slice(0, length).toLowerCase();
+      const { found: exact, suggested } = (await ask("/search", { text })).body;
+      expect([exact, suggested]).toEqual([[], [{ kind: "request", id: requestId }]]);
+    }
     expect((await ask("/search", { text: "+12025550197" })).body).toEqual({
       found: [],
       suggested: [],
