@@ -55,6 +55,9 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     return { reason: `is no known number of ${of}: if it is right, write it as ${found.number}` };
   } catch (error) {
     if (!(error instanceof ParseError)) throw error;
+    // A chosen country is of no use to a number that names one itself.
+    if (error.message === "INVALID_COUNTRY" && /^(\+|00)/.test(written))
+      return { reason: "has no country code that exists" };
     return { reason: parseProblems[error.message] ?? "is no phone number" };
   }
 }

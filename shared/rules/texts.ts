@@ -47,7 +47,7 @@ export function sayHolder(reason: string, name: string): string {
   return `${sayCode(reason)}${name === "" ? "" : ` (${name})`}`;
 }
 
-/** Says in a sentence why a call is in its state. A provider's own code without a known meaning is returned as it is. */
+/** Says in a sentence why a call is in its state. A text that is no code, as of a client's cancellation, is returned as it is. */
 export function sayReason(code: string): string {
   if (!code.includes(":")) return sayCode(code);
   const { reason, name } = divideReason(code);
@@ -55,7 +55,11 @@ export function sayReason(code: string): string {
 }
 
 function sayCode(code: string): string {
-  return findMeaning(code) ?? findAnswerMeaning(code) ?? code;
+  const meaning = findMeaning(code) ?? findAnswerMeaning(code);
+  // A code such as `twilio_21211` is explained by its provider alone.
+  return (
+    meaning ?? code.replace(/^([a-z]+)_(\d+)$/, "The provider $1 answered with its own code $2.")
+  );
 }
 
 /** Describes the name of what holds calls, for the answers' documents. */

@@ -153,6 +153,10 @@ describe("a phone number", () => {
   });
 
   it("needs a country where it has no country code", () => {
+    for (const country of ["US", undefined])
+      expect(readNumber("+999 555 0100", country)).toEqual({
+        reason: "has no country code that exists",
+      });
     expect(readNumber("202 555 0123", undefined)).toEqual({
       reason: expect.stringContaining("no country is chosen"),
     });

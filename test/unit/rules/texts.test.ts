@@ -1,7 +1,7 @@
 import { glob, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { callBackRefusals } from "#shared/calls/tries.ts";
-import { findMeaning, listMeanings } from "#shared/rules/texts.ts";
+import { findMeaning, listMeanings, sayReason } from "#shared/rules/texts.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const reasons = listMeanings();
@@ -33,5 +33,12 @@ describe("the meaning of a reason", () => {
     expect(findMeaning("do_not_call")).toBe(reasons["do_not_call"]);
     expect(findMeaning("http_429")).toBeUndefined();
     expect(findMeaning("constructor")).toBeUndefined();
+  });
+
+  it("is said of a code that only its provider explains, with the provider and the number", () => {
+    expect(sayReason("twilio_21211")).toBe("The provider twilio answered with its own code 21211.");
+    expect(sayReason("http_503")).toMatch(/^The provider failed with the status 503/);
+    expect(sayReason("paused:agent agent_sales")).toBe("Paused: agent agent_sales.");
+    expect(sayReason("the caller hung up")).toBe("the caller hung up");
   });
 });
