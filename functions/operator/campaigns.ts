@@ -246,8 +246,11 @@ function endOf(ends: readonly (ExpectedEnd | undefined)[]): ExpectedEnd | undefi
   );
   const times = known.map(({ at }) => at);
   const isKnown = times.every((at) => at !== null);
+  const counts = known.map(({ waiting }) => waiting);
+  const isCounted = counts.every((count) => count !== null);
   return {
     at: isKnown ? Math.max(...times) : null,
+    waiting: isCounted ? counts.reduce((sum, count) => sum + count, 0) : null,
     blockedBy: blockedBy.toSorted((one, other) => other.calls - one.calls),
   };
 }

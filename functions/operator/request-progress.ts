@@ -34,6 +34,9 @@ export const requestViewSchema = z
       ),
     queued: z.int().check(z.describe("Of these, calls without a row: they are still on the queue")),
     by_state: z.partialRecord(z.enum(callStates), z.int()),
+    waiting: z
+      .nullable(z.int())
+      .check(z.describe("All of its calls that wait, as `why` counts them; null: not known")),
     by_result: z
       .partialRecord(z.enum(resultStatuses), z.int())
       .check(z.describe("Of the placed calls whose result is known")),
@@ -111,6 +114,7 @@ export function toRequestView(
     counted,
     queued,
     by_state: countEqual(rows.map(({ state }) => state)),
+    waiting: end === undefined ? 0 : end.waiting,
     by_result: countEqual(rows.flatMap(({ result }) => result?.status ?? [])),
     calls_per_minute: Math.round(perMinute * 100) / 100,
     last_due_at: toIsoTime(lastDueAt),

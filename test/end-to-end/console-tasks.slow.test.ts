@@ -107,6 +107,7 @@ describe("a task of the day", () => {
       await click(button("Pause account twilio"));
       const dialog = page.getByRole("dialog");
       await click(dialog.getByRole("button", { name: "Pause account twilio" }));
+      expect(await page.evaluate("scrollY")).toBe(0);
       await click(page.getByRole("region", { name: "Can be undone" }).getByRole("button"));
       await shown(/^Resumed: account twilio/);
     });
@@ -309,6 +310,7 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
     await open("Requests");
     const request = page.getByRole("row").filter({ hasText: "360 calls of research" });
     await request.getByText(/about \d+ placed/).waitFor();
+    await request.getByText("91 waiting", { exact: true }).waitFor(); // as many as are held
     await request.getByText(/^91: The circuit breaker of account retell is open/).waitFor();
     await page
       .getByText(/the last waiting call is expected to go in/)

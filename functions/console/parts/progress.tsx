@@ -9,6 +9,7 @@ interface Part {
   class: string;
   share: number;
   calls: number;
+  isExact: boolean;
 }
 
 /** The parts in the order in which the bar shows them. */
@@ -29,19 +30,25 @@ function partOf({ open, placed, attention }: StateFacts): (typeof parts)[number]
   return attention ? "to review" : "cancelled or redialed";
 }
 
-/** Returns the parts of a request. Counts of some calls are scaled to all. */
-function partsOf({ by_state, queued, counted, total }: RequestView): Part[] {
+/**
+ * Returns the parts of a request. Counts of a sample are scaled to all, except that of the calls that wait: each of them is
+ * counted, also beside what holds them.
+ */
+function partsOf({ by_state, queued, counted, total, waiting }: RequestView): Part[] {
   const sizes = parts.map((part) => ({
     ...part,
     of: sumIn(by_state, (facts) => partOf(facts) === part.name),
   }));
-  return [...sizes, { name: "on the queue", class: "QUEUED", of: queued }].map(
-    ({ of, ...part }) => ({
-      ...part,
-      share: of / counted,
-      calls: Math.round((of / counted) * total),
-    }),
-  );
+  const all = [...sizes, { name: "on the queue", class: "QUEUED", of: queued }];
+  const whole = counted < total && waiting !== null ? waiting : undefined;
+  const sampled = all.filter(({ name }) => whole === undefined || name !== "waiting");
+  const perCall = (total - (whole ?? 0)) / sampled.reduce((sum, { of }) => sum + of, 0);
+  return all.map(({ of, ...part }) => {
+    const isWhole = whole !== undefined && part.name === "waiting";
+    const calls = isWhole ? whole : of === 0 ? 0 : of * perCall;
+    const isExact = isWhole || counted === total;
+    return { ...part, share: calls / total, calls: Math.round(calls), isExact };
+  });
 }
 
 /** Counts the calls in the states whose facts fulfil a condition. */
@@ -80,14 +87,13 @@ function Bar({ shown }: { shown: readonly Part[] }) {
 /** The parts of a request as a bar, and in words. */
 export function Parts({ request }: { request: RequestView }) {
   const shown = partsOf(request).filter(({ share }) => share > 0);
-  const about = request.counted < request.total ? "about " : "";
   return (
     <div class="progress">
       <Bar shown={shown} />
       <ul class="legend">
         {shown.map((part) => (
           <li key={part.name}>
-            <span class={`dot ${part.class}`} aria-hidden="true" /> {about}
+            <span class={`dot ${part.class}`} aria-hidden="true" /> {part.isExact ? "" : "about "}
             {countText(part.calls)} {part.name}
           </li>
         ))}
@@ -114,7 +120,7 @@ export function Pace({ request }: { request: RequestView }) {
   const { calls_per_minute: rate, expected_end_at: end } = request;
   return (
     <>
-      {rate === 0 ? "None finished in the last minutes" : `${countText(rate)} calls a minute`};{" "}
+      {rate === 0 ? "None finished in the last minutes" : `${paceText(rate)} calls a minute`};{" "}
       {end === null ? (
         `${whyUnknown(request)}.`
       ) : (
@@ -131,6 +137,11 @@ export function Pace({ request }: { request: RequestView }) {
       )}
     </>
   );
+}
+
+/** Formats a rate with as many digits as it is measured by: `14`, `1.5`. */
+function paceText(rate: number): string {
+  return countText(rate < 10 ? Math.round(rate * 10) / 10 : Math.round(rate));
 }
 
 /** The holders of the calls of a request now, each in a line. */

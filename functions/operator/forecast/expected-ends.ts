@@ -10,10 +10,16 @@ export interface ExpectedEnd {
   at: number | null;
   /** The holders of its calls beside their turn, each with its name and the number of calls; reasons as in rows. */
   blockedBy: { reason: string; name: string; calls: number }[];
+  /** Its calls that wait, each counted. Null: not all could be read. */
+  waiting: number | null;
 }
 
 /** The end of calls that could not be read. */
-const notRead: ExpectedEnd = { at: null, blockedBy: [{ reason: "not_read", name: "", calls: 0 }] };
+const notRead: ExpectedEnd = {
+  at: null,
+  blockedBy: [{ reason: "not_read", name: "", calls: 0 }],
+  waiting: null,
+};
 
 /** The expected end of calls, and what the last of them waits for until then. */
 export interface KnownEnd extends ExpectedEnd {
@@ -72,18 +78,20 @@ export function endOf(
   }));
   // Later calls of these agents were not read.
   if (isCut || calls.some(({ agentId }) => agentsCut.has(agentId))) {
-    return { at: null, blockedBy: [...blockedBy, ...notRead.blockedBy], delays: [] };
+    return { ...notRead, blockedBy: [...blockedBy, ...notRead.blockedBy], delays: [] };
   }
+  const waiting = calls.length;
   const unmeasured = calls.flatMap((call) => call.unmeasured ?? []);
   for (const [name, { length }] of Map.groupBy(unmeasured, (account) => account))
     blockedBy.push({ reason: "not_measured", name, calls: length });
   let at = 0;
   let delays: readonly Delay[] = [];
   for (const call of calls) {
-    if (call.endsAt === null || unmeasured.length > 0) return { at: null, blockedBy, delays: [] };
+    if (call.endsAt === null || unmeasured.length > 0)
+      return { at: null, blockedBy, waiting, delays: [] };
     if (call.endsAt > at) ({ endsAt: at, delays } = { ...call, endsAt: call.endsAt });
   }
-  return { at, blockedBy, delays };
+  return { at, blockedBy, waiting, delays };
 }
 
 /** Counts calls by what holds them, the most frequent first. */

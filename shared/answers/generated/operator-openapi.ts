@@ -1351,6 +1351,8 @@ export interface components {
             by_state: {
                 [key: string]: number;
             };
+            /** @description All of its calls that wait, as `why` counts them; null: not known */
+            waiting: number | null;
             /** @description Of the placed calls whose result is known */
             by_result: {
                 [key: string]: number;
@@ -1388,6 +1390,8 @@ export interface components {
             by_state: {
                 [key: string]: number;
             };
+            /** @description All of its calls that wait, as `why` counts them; null: not known */
+            waiting: number | null;
             /** @description Of the placed calls whose result is known */
             by_result: {
                 [key: string]: number;
@@ -2398,7 +2402,7 @@ export interface operations {
                             /** @description Its id or name; of a number, E.164 */
                             id: string;
                         }[];
-                        /** @description Where nothing was found: agents, clients and campaigns that begin with the text, in any case, at most 10 */
+                        /** @description Where nothing was found: agents, clients, campaigns and the newest request that begin with the text, in any case, at most 10 */
                         suggested: {
                             /** @enum {string} */
                             kind: "call" | "request" | "number" | "campaign" | "agent" | "client";

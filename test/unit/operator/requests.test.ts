@@ -28,7 +28,7 @@ describe("how far a request is", () => {
 
   it("has no expected end while calls are on the queue, of which nothing is known", () => {
     const row = rowIn("WAITING", aCall({ acceptedAt: now, batchCalls: 2 }));
-    const end = { at: now + minuteMs, blockedBy: [] };
+    const end = { at: now + minuteMs, blockedBy: [], waiting: 0 };
     const endOf = (counted: number) =>
       toRequestView(row, { rows: [row], counted, now, end }).expected_end_at;
     expect(endOf(1)).toBe(new Date(now + minuteMs).toISOString());

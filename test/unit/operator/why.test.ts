@@ -215,6 +215,7 @@ describe("why calls wait", () => {
         const beside = own.holders.filter(({ reason }) => findText(reason)?.isTurn !== true);
         expect(sentences(view.blocked_by)).toEqual(sentences(beside));
         expect(view.expected_end_at).toBe(own.expected_end_at);
+        expect(view.waiting).toBe(own.calls);
       }
     };
     await fc.assert(fc.asyncProperty(situations, property), {
