@@ -2,6 +2,12 @@ import { listDocuments, readRow } from "#test/support/reads.ts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CallState } from "#shared/calls/states.ts";
+import { exhaustedOf } from "#shared/events/outbox-rows.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
+import { aCall } from "../support/calls.ts";
+import { suspendedAt } from "../support/document-values.ts";
+import { rowIn, writeRows } from "../support/rows.ts";
 import { createTestApi } from "../support/api.ts";
 import { flawsOf } from "../support/axe.ts";
 import { dayPlan, fillWithADay } from "../support/believable-day.ts";
@@ -27,7 +33,8 @@ describe("a nervous finger on the operator's page", () => {
     browser = await startBrowser();
   });
   beforeEach(async () => {
-    const api = createTestApi({ environment });
+    const letters = new Map([["calls-00000000000000000000000000000001", '{"kind":"other"}']]);
+    const api = createTestApi({ environment, letters });
     await fillWithADay(api.ledger, api.documents, Date.now());
     server = await startConsoleServer(api);
     page = await openPage(browser, { viewport: { width: 1200, height: 900 } });
@@ -233,14 +240,135 @@ describe("a nervous finger on the operator's page", () => {
     expect(await isListed(before)).toBe(true);
   });
 
+  it("shows how a number is understood in each field, before anything is asked about it", async () => {
+    const asked: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST") asked.push(new URL(request.url()).pathname);
+    });
+    await open("do-not-call");
+    const shown = async (label: string) => {
+      const field = page.getByLabel(label, { exact: true });
+      await field.focus();
+      await page.getByText("Without + it is of United States.").first().waitFor();
+      await field.fill("(202) 555-0142");
+      await page.getByText("Read as +1 202 555 0142, United States").waitFor();
+      await field.fill("202 555 014");
+      await page.getByText("It has too few or too many digits for US.").waitFor();
+      await field.fill("tel:+44 20 7946 0018");
+      await page.getByText("Read as +44 20 7946 0018, United Kingdom").waitFor();
+      await field.fill("");
+    };
+    for (const label of ["Phone number", "Number to erase"]) await shown(label);
+    await page.getByLabel("Number to erase").fill("(202) 555-0142");
+    await button("Erase …").click();
+    await dialog().getByText("Erase all that is known of +1 202 555 0142").waitFor();
+    await page.keyboard.press("Escape");
+    await page.goto(`${server.address}/operator#/calls`);
+    await page.getByText("Filters", { exact: true }).click();
+    await shown("Number");
+    expect(asked).toEqual(["/operator/calls/search"]); // the calls that an erasure is about
+  });
+
+  it("does what incidents ask for, each act only once it is confirmed", async () => {
+    await server.stop();
+    const letter = "calls-00000000000000000000000000000001";
+    const api = createTestApi({ letters: new Map([[letter, '{"kind":"other"}']]) });
+    server = await startConsoleServer(api);
+    const [client, at] = ["told-ends", Date.now() - 60_000];
+    const event = { sequence: 1, state: "PLACED", reason: "placed", attempt: 1, at } as const;
+    const delivered = { ...event, type: "call.placed" } as const;
+    const exhausted = {
+      ...event,
+      sequence: 2,
+      type: "call.ended",
+      tries: 10,
+      exhausted: true,
+    } as const;
+    const row = {
+      ...rowIn("PLACED", aCall({ client, acceptedAt: at })),
+      events: [delivered, exhausted],
+      deliverTo: exhaustedOf(client),
+      deliverAt: at,
+    };
+    await writeRows([row], api.ledger, api.documents);
+    const restore = async (more: Parameters<typeof suspendedAt>[1] = {}) => {
+      const { kind, key } = restoreKey;
+      const seen = (await api.documents.read([restoreKey])).get(kind, key)?.version ?? null;
+      const value = suspendedAt(at, more);
+      const next = { kind, key, version: randomVersion(), value, expiresAt: null };
+      expect(await api.documents.write([{ next, seen }])).toEqual([true]);
+    };
+    const restored = async () =>
+      (await api.documents.read([restoreKey])).get("restore", restoreKey.key)?.value.state;
+    await restore();
+    await open("incidents");
+    await button(`Replay 7 days of ${client}`).click();
+    await page.getByText("1 event will be delivered again, at the receiver's pace.").waitFor();
+    expect((await readRow(api.ledger, row.id))?.events[1]).not.toHaveProperty("exhausted");
+    await button(`Show what ${letter} carries`).click();
+    await page.getByText('{"kind":"other"}').waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await button("Hide it").click();
+    const wentBack = async () => {
+      const local = "new Date(Date.now() - 120_000 - new Date().getTimezoneOffset() * 60_000)";
+      const text = await page.evaluate<string>(`${local}.toISOString().slice(0, 19)`);
+      await page.getByLabel(/^It went back to \(/).fill(text);
+      await button("Confirm …").click();
+      await dialog().getByText("has people called twice").waitFor();
+    };
+    await page.getByText("The ledger was restored, and nothing is dialed.").waitFor();
+    await wentBack();
+    expect(await flawsOf(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await isClosed();
+    expect(await restored()).toBe("suspended");
+    await wentBack();
+    await button("Confirm this time").click();
+    await page.getByText("The calls of the restored ledger are being checked").waitFor();
+    expect(await restored()).toBe("confirmed");
+    await restore({ state: "done" });
+    await page.reload();
+    await page.getByText("It was restored, and nobody has noticed").click();
+    await wentBack();
+    await button("Confirm this time").click();
+    await until(async () => (await restored()) === "confirmed");
+  });
+
+  it("gives a client a receiver, and retires a former key where there is one", async () => {
+    await server.stop();
+    server = await startConsoleServer(createTestApi());
+    await open("clients");
+    await page.getByLabel("Name of the client").fill("acme");
+    await page.getByLabel("Agents (* is all)").fill("agent_sales");
+    await button("Make or change it").click();
+    await page.getByLabel("Receiver of the client").selectOption("acme");
+    await page.getByLabel("Its URL").fill("https://acme.example.com/events");
+    await button("Make or replace it").click();
+    await page.getByText("Its secret, shown only now: whsec_").waitFor();
+    await page.goto(`${server.address}/operator#/do-not-call`);
+    await page.getByText("After a rotation of HASH_KEY").click();
+    await button("Retire the former key …").click();
+    await dialog().getByText("It is refused while").waitFor();
+    await page.keyboard.press("Enter");
+    await isClosed();
+    expect(await page.getByRole("status").textContent()).toBe("");
+    await button("Retire the former key …").click();
+    expect(await flawsOf(page)).toEqual([]);
+    await button("Retire it").click();
+    await page.getByText("HASH_KEY holds one key: there is no former one.").waitFor();
+  });
+
   it("finds no button that its token has no role for", async () => {
-    const grave = /Pause|Resume|Cancel|Call again|placed|Add|Remove|Erase|Show number/;
+    const grave =
+      /Pause|Resume|Cancel|Call again|placed|Add|Remove|Erase|Show number|Replay|Put back|Discard|Make|Revoke|Confirm|Retire|Show what/;
     const waiting = await firstIn("WAITING");
     const views: readonly (readonly [address: string, shown: string | RegExp])[] = [
       ["accounts", "Waiting calls by agent and client"],
       [`calls?call=${waiting}`, "What happened"],
       ["review", /^Call 1 of /],
       ["do-not-call", "To check a number, a token needs the role find"],
+      ["incidents", "calls-00000000000000000000000000000001"],
+      ["clients", "Usage and cost"],
     ];
     await open("overview", tokens.opsSee);
     for (const [address, shown] of views) {

@@ -32,6 +32,7 @@ export function DoNotCall() {
       </WithRole>
       <WithRole role="configure">
         <Erase />
+        <FormerKey />
       </WithRole>
     </>
   );
@@ -273,5 +274,36 @@ function Erase() {
         </Confirm>
       )}
     </section>
+  );
+}
+
+/** Retires the former HASH_KEY of the list after a rotation. */
+function FormerKey() {
+  const { ask, attempt } = useDesk();
+  const [isAsking, setIsAsking] = useState(false);
+  const retire = () =>
+    attempt(async () => {
+      await ask("/hash-key/retire-former", {});
+      return "The former HASH_KEY is retired. Now set HASH_KEY to the current one alone.";
+    });
+  return (
+    <details>
+      <summary>After a rotation of HASH_KEY</summary>
+      <p class="line">
+        <button type="button" class="grave" onClick={() => setIsAsking(true)}>
+          Retire the former key …
+        </button>
+      </p>
+      {isAsking ? (
+        <Confirm
+          title="Retire the former HASH_KEY?"
+          yes="Retire it"
+          act={retire}
+          close={() => setIsAsking(false)}
+        >
+          <p>It is refused while an entry of the list, a call or a token needs that key.</p>
+        </Confirm>
+      ) : null}
+    </details>
   );
 }

@@ -5,6 +5,7 @@ import type {
   Events,
   Replayed,
   RestoreView,
+  RevealedDeadLetter,
 } from "#shared/answers/answers.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
@@ -111,6 +112,13 @@ function DeadLetters() {
   const { ask, attempt } = useDesk();
   const live = useLive<DeadLetterList>("/dead-letters", refreshMs);
   const [discarding, setDiscarding] = useState<string>();
+  const [shown, setShown] = useState<{ name: string; revealed: RevealedDeadLetter }>();
+  const reveal = (name: string) =>
+    attempt(async () => {
+      const path = `/dead-letters/${encodeURIComponent(name)}/reveal`;
+      setShown({ name, revealed: await ask<RevealedDeadLetter>(path, {}) });
+      return "Shown, and recorded in the audit log.";
+    });
   return (
     <section class="card" aria-labelledby="letters">
       <h3 id="letters">Dead letters</h3>
@@ -127,24 +135,7 @@ function DeadLetters() {
                 <tr key={name}>
                   <th scope="row">{name}</th>
                   <td>
-                    <WithRole role="decide">
-                      <button
-                        type="button"
-                        onClick={() =>
-                          attempt(async () => {
-                            await ask(`/dead-letters/${encodeURIComponent(name)}/put-back`, {});
-                            return `Put back: ${name}.`;
-                          })
-                        }
-                      >
-                        Put back <span class="unseen">{name}</span>
-                      </button>
-                    </WithRole>{" "}
-                    <WithRole role="configure">
-                      <button type="button" class="grave" onClick={() => setDiscarding(name)}>
-                        Discard … <span class="unseen">{name}</span>
-                      </button>
-                    </WithRole>
+                    <LetterActs name={name} reveal={reveal} discard={setDiscarding} />
                   </td>
                   <td>{queue}</td>
                   <td>
@@ -157,10 +148,74 @@ function DeadLetters() {
           )
         }
       </Shown>
+      {shown === undefined ? null : <Message {...shown} close={() => setShown(undefined)} />}
       {discarding === undefined ? null : (
         <Discard name={discarding} close={() => setDiscarding(undefined)} />
       )}
     </section>
+  );
+}
+
+/** The buttons of a dead letter. */
+function LetterActs({
+  name,
+  reveal,
+  discard,
+}: {
+  name: string;
+  reveal(name: string): void;
+  discard(name: string): void;
+}) {
+  const { ask, attempt } = useDesk();
+  const putBack = () =>
+    attempt(async () => {
+      await ask(`/dead-letters/${encodeURIComponent(name)}/put-back`, {});
+      return `Put back: ${name}.`;
+    });
+  return (
+    <>
+      <WithRole role="decide">
+        <button type="button" onClick={putBack}>
+          Put back <span class="unseen">{name}</span>
+        </button>
+      </WithRole>{" "}
+      <WithRole role="configure">
+        <button type="button" class="grave" onClick={() => discard(name)}>
+          Discard … <span class="unseen">{name}</span>
+        </button>
+      </WithRole>{" "}
+      <WithRole role="reveal">
+        <button type="button" onClick={() => reveal(name)}>
+          Show <span class="unseen">what {name} carries</span>
+        </button>
+      </WithRole>
+    </>
+  );
+}
+
+/** The message of a dead letter, with its numbers and contexts. */
+function Message({
+  name,
+  revealed: { body, next },
+  close,
+}: {
+  name: string;
+  revealed: RevealedDeadLetter;
+  close(): void;
+}) {
+  return (
+    <>
+      <h4>What {name} carries</h4>
+      <p>
+        <code>{body}</code>
+      </p>
+      {next === undefined ? null : (
+        <p class="hint">The rest: npm run calls -- dead show {name} --reveal.</p>
+      )}
+      <button type="button" onClick={close}>
+        Hide it
+      </button>
+    </>
   );
 }
 
@@ -218,11 +273,11 @@ function Restore() {
         {({ state, since, restored_to, looked_up, to_review, rows_read }) => (
           <>
             <p class={state === "suspended" ? "problem" : undefined}>{restoreTexts[state]}</p>
-            {state === "suspended" ? (
+            {state === "confirmed" ? null : (
               <WithRole role="configure">
-                <ConfirmRestore />
+                <ConfirmRestore isNoticed={state === "suspended"} />
               </WithRole>
-            ) : null}
+            )}
             {state === "none" ? null : (
               <dl>
                 <Fact name="Since">
@@ -243,16 +298,16 @@ function Restore() {
   );
 }
 
-/** A form for the time to which the ledger went back, which is confirmed in a dialog. */
-function ConfirmRestore() {
+/** A form for the time to which the ledger went back. One that no sweep has noticed is declared, behind a button. */
+function ConfirmRestore({ isNoticed }: { isNoticed: boolean }) {
   const { ask, attempt } = useDesk();
   const [at, setAt] = useState<string>();
   const act = () =>
     attempt(async () => {
-      await ask("/restored", { at });
+      await ask("/restored", { at, ...(!isNoticed && { unnoticed: true }) });
       return "Confirmed: the calls of the restored ledger are checked, then dialed.";
     });
-  return (
+  const form = (
     <form
       class="line"
       onSubmit={(event) => {
@@ -281,5 +336,12 @@ function ConfirmRestore() {
         </Confirm>
       )}
     </form>
+  );
+  if (isNoticed) return form;
+  return (
+    <details>
+      <summary>It was restored, and nobody has noticed</summary>
+      {form}
+    </details>
   );
 }

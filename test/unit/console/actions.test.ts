@@ -1,0 +1,16 @@
+import { glob, readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { operatorRoutes } from "#functions/operator/routes.ts";
+
+it("asks every route that operators have", async () => {
+  const texts: string[] = [];
+  for await (const path of glob(["functions/console/**/*.{ts,tsx}", "shared/leads/*.ts"]))
+    texts.push(await readFile(path, "utf8"));
+  const page = texts.join("\n");
+  expect(operatorRoutes.length).toBeGreaterThan(40);
+  // A path's id is a value in the page: what stands around it is written there.
+  const isAsked = ({ path }: { path: string }) =>
+    path.split(":id").every((part) => new RegExp(`["'\`} ]${part}(?![\\w-])`).test(page));
+  const missing = operatorRoutes.filter((route) => !isAsked(route));
+  expect(missing.map(({ operationId }) => operationId)).toEqual([]);
+});
