@@ -190,6 +190,16 @@ describe("a list of the operator's page", () => {
     expect(await link.count()).toBe(0);
     await find("(202) 555-0123");
     await page.getByText(/it is no phone number\. One of another country begins with \+/).waitFor();
+    // The beginning of a name or an id, in any case, finds what it may mean.
+    const near = (name: string) =>
+      page.getByRole("list", { name: "Did you mean" }).getByRole("link", { name, exact: true });
+    await find("AGENT_SAL");
+    expect(await flawsOf(page)).toEqual([]);
+    await near("agent agent_sales").click();
+    await expect.poll(() => page.url()).toMatch(/#\/calls\?agent_id=agent_sales$/);
+    await find(requestIdOf(id).slice(0, 22).toLowerCase());
+    await near(`request ${requestIdOf(id)}`).click();
+    await expect.poll(() => page.url()).toContain(`#/requests/${requestIdOf(id)}`);
     await find("CA123");
     await page
       .getByRole("link", { name: "Look through all calls for a provider's call id" })
@@ -197,6 +207,34 @@ describe("a list of the operator's page", () => {
     await page.getByText("There is no such call.").waitFor();
     expect(addresses.join(" ")).not.toContain("2025550");
     expect(await flawsOf(page)).toEqual([]);
+  });
+
+  it("shows the calls of a time, which stands in the address as an instant", async () => {
+    const rows = await write(120); // each a second older than the one before
+    await open("calls");
+    await page.getByText("Filters", { exact: true }).click();
+    const until = Math.floor(startedAt / 60_000) * 60_000;
+    const from = until - 60_000;
+    const local = (ms: number) => {
+      const offset = `new Date(${ms}).getTimezoneOffset() * 60_000`;
+      return page.evaluate<string>(`new Date(${ms} - ${offset}).toISOString().slice(0, 16)`);
+    };
+    await page.getByLabel(/^Accepted from \(/).fill(await local(from));
+    await page.getByLabel(/^Accepted until \(/).fill(await local(until));
+    await page.getByRole("button", { name: "Search" }).click();
+    const query = new URLSearchParams({
+      from: new Date(from).toISOString(),
+      until: new Date(until).toISOString(),
+    });
+    await expect.poll(() => page.url()).toContain(`#/calls?${query.toString()}`);
+    const inTime = rows
+      .filter(({ acceptedAt }) => acceptedAt >= from && acceptedAt < until)
+      .map(({ id }) => id);
+    expect(inTime.length).toBeGreaterThan(50);
+    await expect.poll(idsShown).toEqual(inTime.slice(0, 50));
+    await page.reload();
+    await expect.poll(idsShown).toEqual(inTime.slice(0, 50));
+    expect(await page.getByLabel(/^Accepted from \(/).inputValue()).toBe(await local(from));
   });
 
   it("saves the calls of a filter as a file, and every other list", async () => {

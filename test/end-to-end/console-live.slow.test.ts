@@ -260,6 +260,9 @@ describe("the open page", () => {
     expect(await text(/^Call call_/)).toMatch(new RegExp(`Next${due.source}`));
     const whole = page.locator("time[datetime='2026-11-30T15:30:00.000Z']");
     expect(await whole.count()).toBe(3);
+    const changed = page.getByRole("region", { name: "Calls found" }).locator("tbody td").last();
+    expect(await changed.innerText()).toMatch(/^(today|yesterday) \d\d:\d\d$/);
+    expect(await changed.locator("time").getAttribute("title")).toMatch(/:\d\d (EST|GMT-5)$/);
     expect(await whole.first().getAttribute("title")).toMatch(
       /^30\/11\/2026, 10:30:00 (EST|GMT-5)$/,
     );

@@ -92,10 +92,12 @@ describe("an operator who reviews calls", () => {
     const calls = Array.from({ length: 23 }, () => aCall({ acceptedAt: Date.now() }));
     const rows = calls.map((call) => rowIn("NEEDS_REVIEW", call, { reason: "outcome_unknown" }));
     await writeRows(rows, server.api.ledger, server.api.documents);
+    const oldest = (await inState("NEEDS_REVIEW")).map(({ id }) => id).toReversed();
     const read = new Set<string>();
     let shown = "";
     page.on("request", (request) => {
       const [, id = "", isShown] = /calls\/(call_\w+)(\/same-number)?$/.exec(request.url()) ?? [];
+      if (id === "") return;
       if (isShown === undefined) read.add(id);
       else shown = id;
     });
@@ -106,6 +108,8 @@ describe("an operator who reviews calls", () => {
       await shows(1, left);
       expect(await tab.textContent()).toMatch(new RegExp(`^Review ${left} `));
       if (left < 30) expect(ahead).toContain(shown);
+      // The shown call is read, and the three that follow.
+      await expect.poll(() => read).toEqual(new Set(oldest.slice(0, 30 - left + 4)));
       // Presses before the call was seen for half a second decide nothing.
       await pressAll(left % 2 === 0 ? "ppc" : "cpp");
     }
@@ -264,6 +268,9 @@ describe("an operator who reviews calls", () => {
     answer();
     await said(/^Cancel: 90 calls done\. It was stopped: the others were left/);
     expect(await waitingNow()).toHaveLength(220);
+    // The way back is Undo, before anything is done.
+    await page.goto(`${server.address}/operator#/calls?state=CANCELLED&agent_id=agent_paris`);
+    await page.getByText("Nothing can be done with calls that are cancelled.").waitFor();
     await page.goto(`${server.address}/operator#/audit`);
     const entries = page.getByRole("row").filter({ hasText: "bulk cancel" });
     await until(async () => (await entries.count()) === 2);

@@ -34,7 +34,11 @@ let later = 0;
 /** Opens the page of a service in memory, signed in by the keyboard. */
 async function open(
   view: string,
-  { width = 1024, colorScheme = "light" }: { width?: number; colorScheme?: "light" | "dark" } = {},
+  {
+    width = 1024,
+    colorScheme = "light",
+    locale = "en-US",
+  }: { width?: number; colorScheme?: "light" | "dark"; locale?: string } = {},
 ): Promise<void> {
   const environment = {
     ...apiEnvironment,
@@ -45,7 +49,7 @@ async function open(
   server = await startConsoleServer(createTestApi({ environment, now: () => Date.now() + later }));
   if (browser === undefined) throw new Error("there is no browser");
   const viewport = { width, height: 900 };
-  context = await openContext(browser, { viewport, colorScheme, locale: "en-US" });
+  context = await openContext(browser, { viewport, colorScheme, locale });
   page = await context.newPage();
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -169,7 +173,8 @@ describe("by the keyboard alone", () => {
 
 describe("a list of 300", () => {
   it("is sent in five steps, without a secret, and so that the client's own sending is the same list", async () => {
-    await open("send");
+    // The numbers are of the plan's country, whatever language the browser has.
+    await open("send", { locale: "de-DE" });
     const { csv, numbers } = makeLeadFile(300);
     let steps = 0;
     const step = async (work: Promise<unknown>) => {
@@ -178,8 +183,15 @@ describe("a list of 300", () => {
     };
     const file = { name: "leads.csv", mimeType: "text/csv", buffer: Buffer.from(csv) };
     await step(page.getByLabel(/^Drop a file of leads here/).setInputFiles(file));
+    const country = page.getByLabel("Country of numbers without a code");
+    await expect.poll(() => country.inputValue()).toBe("Vereinigte Staaten");
+    // Where no agent is named yet, no row is blamed for it.
+    await page.getByText("The file names no agent: name one above.").waitFor();
+    const refused = page.getByRole("region", { name: /^Rows that are not sent/ });
+    expect(await refused.count()).toBe(0);
     await step(page.getByLabel("Agent of rows that name none").fill("agent_sales"));
     await page.getByRole("heading", { name: `${numbers.length} leads` }).waitFor();
+    expect(await refused.getByRole("row").count()).toBe(1 + 300 - numbers.length);
     expect(await page.locator("input[type=password]").count()).toBe(0);
     await step(page.getByLabel("Name of the campaign").fill("spring"));
     await step(button("Check these leads").click());

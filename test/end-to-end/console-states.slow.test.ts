@@ -78,7 +78,12 @@ describe("the operator's page", () => {
       expect([view, await flawsOf(page)]).toEqual([view, []]);
       await page.unroute(address);
       if (view !== "calls") {
-        await page.getByRole("button", { name: "Try again" }).first().click();
+        // It comes back by itself, or by the button.
+        await page
+          .getByRole("button", { name: "Try again" })
+          .first()
+          .click({ timeout: 5_000 })
+          .catch(() => undefined);
         await problem.waitFor({ state: "detached" });
       }
     }
@@ -106,12 +111,44 @@ describe("the operator's page", () => {
     await page.getByRole("link", { name: /^360 calls of research/ }).click();
     await page.getByText("It could not be read whether its agents are paused").waitFor();
     expect(await page.getByRole("button", { name: /^Pause/ }).count()).toBe(0);
+    const { rows } = await ledger.list({ state: "WAITING", limit: 1 });
+    await page.route(/\/operator\/why\?call_id/, (route) =>
+      route.fulfill({ status: 503, json: { detail: "The ledger cannot be reached." } }),
+    );
+    await open(`calls?call=${rows[0]?.id}`);
+    await page.getByText("It could not be read: The ledger cannot be reached.").waitFor();
+    expect(await flawsOf(page)).toEqual([]);
+    await page.goBack();
+    await page.getByText("It could not be read whether its agents are paused").waitFor();
     await page.unroute(/\/operator\/(pauses|backlogs)(\?|$)/);
     await page.getByRole("button", { name: "Try again" }).click();
     await page
       .getByRole("button", { name: /^Pause/ })
       .first()
       .waitFor();
+  });
+
+  it("says every reason in a sentence, and its code to who has asked for codes", async () => {
+    await fillWithADay(server.api.ledger, server.api.documents, Date.now());
+    await signIn();
+    await open("calls?state=REJECTED");
+    const found = page.getByRole("region", { name: "Calls found" });
+    await found.getByText("The number is on the do-not-call list.").first().waitFor();
+    const shown = async () =>
+      /do_not_call|outcome_unknown|breaker_open|http_/.exec(await page.locator("main").innerText());
+    expect(await shown()).toBeNull();
+    for (const view of ["overview", "requests", "review", "accounts", "incidents"]) {
+      await open(view);
+      await page.getByText("Loading …").first().waitFor({ state: "detached" });
+      expect([view, await shown()]).toEqual([view, null]);
+    }
+    await page.getByRole("button", { name: "Show codes" }).click();
+    await open("calls?state=REJECTED");
+    await found.getByText("do_not_call").first().waitFor();
+    await page.reload();
+    await found.getByText("do_not_call").first().waitFor();
+    await page.getByRole("button", { name: "Hide codes" }).click();
+    await found.getByText("do_not_call").first().waitFor({ state: "hidden" });
   });
 
   it("says that it is loading until the first answer comes", async () => {

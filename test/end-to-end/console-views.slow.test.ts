@@ -21,15 +21,35 @@ const addressesMax = 30;
 const wrong =
   /\b(NaN|undefined|null|Infinity|Invalid Date)\b|\[object |(?<![\d.,])1 (calls|requests|numbers|minutes|hours|times|campaigns)\b|(?<![\d.,])0 (calls|requests|numbers|campaigns) |,\s*,/;
 
-/** Finds fields and buttons that stick out of their card, and tables that are wider than theirs on a wide desk. */
-const findOutside = `[
-  ...[...document.querySelectorAll(".card :is(button, select, input, textarea)")]
-    .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > one.closest(".card").getBoundingClientRect().right - 8)
-    .map((one) => "outside: " + (one.name || one.textContent)),
-  ...[...document.querySelectorAll(".card .scroll:has(table)")]
-    .filter((one) => innerWidth >= 1440 && one.scrollWidth > one.clientWidth + 1)
-    .map((one) => "scrolls: " + one.getAttribute("aria-label")),
-]`;
+/**
+ * Finds what lies at a wrong place: fields and buttons that stick out of their card; tables that are wider than theirs on a
+ * wide desk or a phone; buttons of rows that a scroll hides, and names that it takes away; buttons below a long text
+ * instead of beside it; cells of a phone's cards without the name of their column; needs beside an empty column.
+ */
+const findOutside = `(() => {
+  const boxOf = (one) => one.getBoundingClientRect();
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+  const isPhone = innerWidth <= 768;
+  const found = (what, elements) => elements.map((one) => what + ": " + (one.name || one.ariaLabel || one.textContent));
+  return [
+    ...found("outside", seen(".card :is(button, select, input, textarea)")
+      .filter((one) => boxOf(one).right > boxOf(one.closest(".card")).right - 8)),
+    ...found("scrolls", seen(".card .scroll:has(table)")
+      .filter((one) => (isPhone || innerWidth >= 1440) && one.scrollWidth > one.clientWidth + 1)),
+    ...found("out of sight", seen(".scroll button")
+      .filter((one) => boxOf(one).right > boxOf(one.closest(".scroll")).right)),
+    ...found("goes with a scroll", seen(".scroll tbody th")
+      .filter((one) => !isPhone && getComputedStyle(one).position !== "sticky")),
+    ...found("below its text", seen(".rows li > button")
+      .filter((one) => !isPhone && boxOf(one).top >= boxOf(one.parentElement.firstElementChild).bottom)),
+    ...found("over its text", seen(".rows li > button")
+      .filter((one) => !isPhone && boxOf(one).left < boxOf(one.parentElement.firstElementChild).right)),
+    ...found("without a name", seen(".scroll tbody :is(th, td)")
+      .filter((one) => isPhone && one.innerText.trim() !== "" && getComputedStyle(one, "::before").content.length < 3)),
+    ...found("squeezed", seen(".need > p")
+      .filter((one) => isPhone && one.clientWidth < 0.9 * one.parentElement.clientWidth)),
+  ];
+})()`;
 
 let browser: Browser | undefined;
 beforeAll(async () => {

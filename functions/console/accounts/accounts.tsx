@@ -179,7 +179,9 @@ function AccountTable({
             <tr key={name}>
               <th scope="row">
                 <a href={addressOf("calls", { account })}>{account}</a>
-                <span class="hint"> {name === account ? provider : name}</span>
+                {name !== account || provider !== account ? (
+                  <span class="hint"> {name === account ? provider : name}</span>
+                ) : null}
               </th>
               <td>
                 <PauseButton what={{ account }} pauses={pauses} />

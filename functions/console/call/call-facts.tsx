@@ -82,10 +82,13 @@ export function CallFacts({ call }: { call: CallDetail }) {
       <Fact name="State">
         <StateName state={call.state} />
       </Fact>
-      <Fact name="Reason">
-        <Reason code={call.reason} />
-      </Fact>
-      {call.state === "WAITING" ? <HeldNow id={call.id} /> : null}
+      {call.state === "WAITING" ? (
+        <HeldNow id={call.id} />
+      ) : (
+        <Fact name="Reason">
+          <Reason code={call.reason} />
+        </Fact>
+      )}
       <Fact name="Client">{call.client}</Fact>
       <Fact name="Agent">{call.agent_id}</Fact>
       <Fact name="Account">{call.account ?? "none yet"}</Fact>

@@ -1,7 +1,7 @@
 import { findAnswerMeaning } from "#shared/calls/answer-codes.ts";
 import { findMeaning } from "#shared/rules/texts.ts";
 import type { CallDetail } from "#shared/answers/answers.ts";
-import { Fact } from "../parts/shared.tsx";
+import { Fact, Reason } from "../parts/shared.tsx";
 
 /** Addresses in providers' dashboards of the list of calls, and of one call by its id. Others have no such address. */
 const dashboards: Readonly<Record<string, { list: string; call: string }>> = {
@@ -35,7 +35,13 @@ export function ProviderFacts({ call }: { call: CallDetail }) {
     <>
       {code === undefined ? null : (
         <Fact name="Its answer">
-          {code} <span class="hint">{findAnswerMeaning(code) ?? <OwnCode code={code} />}</span>
+          <Reason code={code} />
+          {findAnswerMeaning(code) === undefined ? (
+            <span class="hint">
+              {" "}
+              <OwnCode code={code} />
+            </span>
+          ) : null}
         </Fact>
       )}
       {dashboard === undefined ? null : (

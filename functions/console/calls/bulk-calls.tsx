@@ -73,16 +73,13 @@ function stateOf(text: string) {
   return callStates.find((one) => one === text) ?? "WAITING";
 }
 
-/**
- * Returns the actions for calls in a state. Each action has its button; the most harmful one is last. Cancelled calls
- * are redialed one by one only: a cancellation is undone before it is sent.
- */
+/** Returns the actions for calls in a state. Each action has its button; the most harmful one is last. */
 function actionsFor(state: string): BulkAction[] {
   const known = callStates.find((one) => one === state);
   const allowed: readonly string[] = known === undefined ? [] : states[known].actions;
   return [
     ...(allowed.includes("resolve") ? (["placed", "close"] as const) : []),
-    ...(allowed.includes("redial") && known !== "CANCELLED" ? (["redial"] as const) : []),
+    ...(allowed.includes("redial") ? (["redial"] as const) : []),
     ...(allowed.includes("cancel") ? (["cancel"] as const) : []),
   ];
 }

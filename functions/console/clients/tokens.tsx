@@ -73,14 +73,10 @@ export function TokenTable() {
 function TokenRows({ tokens, revoke }: { tokens: Tokens["tokens"]; revoke(id: string): void }) {
   if (tokens.length === 0) return <p>There is none.</p>;
   return (
-    <Table label="Tokens" columns={["Token", "Client", "State", "Rights", "Last used", "Revoke"]}>
+    <Table label="Tokens" columns={["Token", "Revoke", "Client", "State", "Rights", "Last used"]}>
       {tokens.map(({ id, client, state, rights, last_used_at }) => (
         <tr key={id}>
           <th scope="row">{id}</th>
-          <td>{client}</td>
-          <td>{state.replaceAll("_", " ")}</td>
-          <td class="texts">{rights.join(", ")}</td>
-          <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
           <td>
             {state === "valid" ? (
               <button type="button" class="grave" onClick={() => revoke(id)}>
@@ -88,6 +84,10 @@ function TokenRows({ tokens, revoke }: { tokens: Tokens["tokens"]; revoke(id: st
               </button>
             ) : null}
           </td>
+          <td>{client}</td>
+          <td>{state.replaceAll("_", " ")}</td>
+          <td class="texts">{rights.join(", ")}</td>
+          <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
         </tr>
       ))}
     </Table>

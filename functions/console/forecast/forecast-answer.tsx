@@ -155,8 +155,8 @@ function Limits({ summary: { accounts, rules } }: { summary: ForecastSummary }) 
               <th scope="row">
                 <Held reason={limit} name={rule} />
               </th>
-              <td>{counted(calls, "call")}</td>
-              <td>{delayText(seconds_max)}</td>
+              <td class="figure">{countText(calls)}</td>
+              <td class="figure">{delayText(seconds_max)}</td>
             </tr>
           ))}
         </Table>
@@ -170,20 +170,20 @@ function AccountRow({ account: of }: { account: AccountForecast }) {
   return (
     <tr>
       <th scope="row">{account ?? "no route"}</th>
-      <td>{countText(calls)}</td>
+      <td class="figure">{countText(calls)}</td>
       <td>
         <Time at={first_at} />
       </td>
       <td>
         <Time at={last_at} />
       </td>
-      <td>
+      <td class="texts">
         {limit === null ? "nothing" : <Held reason={limit} name={rule ?? ""} />}
         {seen_calls_per_second === null
           ? null
           : ` (${seen_calls_per_second.toLocaleString()} a second seen)`}
       </td>
-      <td>
+      <td class="figure">
         {countText(waiting.calls)}
         {waiting.is_whole ? "" : "+"}
       </td>

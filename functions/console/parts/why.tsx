@@ -4,7 +4,7 @@ import { findText, sayHolder } from "#shared/rules/texts.ts";
 import { addressOf } from "../data/address.ts";
 import { Shown, useLive } from "./desk.tsx";
 import { type EndRead, findMoved } from "../data/end-moved.ts";
-import { Age, counted, countText, Fact, Skeleton, Time } from "./shared.tsx";
+import { Age, counted, countText, Fact, Time } from "./shared.tsx";
 
 const refreshMs = 20_000;
 /** Interval where some calls are asked about: beside what the view reads of them. */
@@ -45,14 +45,15 @@ export function WhyCard({ asked, title = "Why calls wait" }: { asked?: Asked; ti
 
 /** The holder of one call that waits. */
 export function HeldNow({ id }: { id: string }) {
-  const { data } = useWhy({ call_id: id });
+  const { data, problem } = useWhy({ call_id: id });
   const [holder] = data?.holders ?? [];
-  if (data === undefined) return <Skeleton />;
-  return (
-    <Fact name="Held now">
-      {holder === undefined ? "It does not wait any more." : <Held {...holder} />}
-    </Fact>
-  );
+  const none =
+    data !== undefined
+      ? "It does not wait any more."
+      : problem === undefined
+        ? "…"
+        : `It could not be read: ${problem}`;
+  return <Fact name="Held now">{holder === undefined ? none : <Held {...holder} />}</Fact>;
 }
 
 /** A sentence on what holds calls. The code is its title. */

@@ -71,7 +71,7 @@ export function Send() {
         )}
       </section>
       {opened === undefined || reader === undefined ? null : (
-        <Rows reader={reader} table={opened.table} read={read} />
+        <Rows reader={reader} opened={opened} agent={agent} read={read} />
       )}
     </>
   );
@@ -109,15 +109,20 @@ function useLeads(
 
 function Rows({
   reader,
-  table,
+  opened: { table, roles },
+  agent,
   read,
 }: {
   reader: Reader;
-  table: LeadTable;
+  opened: Opened;
+  agent: string;
   read: LeadsRead | string | undefined;
 }) {
   if (read === undefined) return <p class="hint">Reading …</p>;
   if (typeof read === "string") return <p class="problem">{read}</p>;
+  // Before an agent is named, every row would be refused for it.
+  const isNamed = agent.trim() !== "" || roles.includes("agent");
+  if (!isNamed) return <p class="card">The file names no agent: name one above.</p>;
   return (
     <>
       <RefusedRows reader={reader} table={table} refused={read.refused} of="the file" />
