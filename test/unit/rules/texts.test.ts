@@ -1,6 +1,8 @@
 import { glob, readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callBackRefusals } from "#shared/calls/tries.ts";
+import { texts } from "#shared/rules/gates.ts";
 import { findMeaning, listMeanings, sayReason } from "#shared/rules/texts.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -13,6 +15,19 @@ describe("the meaning of a reason", () => {
   it("is one sentence for each, in the order of their names", () => {
     for (const sentence of Object.values(reasons)) expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
     expect(Object.keys(reasons)).toEqual(Object.keys(reasons).toSorted());
+  });
+
+  it("is told by each rule that has one", async () => {
+    const told = new Set(texts.flatMap((some) => Object.keys(some)));
+    const missing: string[] = [];
+    for await (const path of glob("shared/rules/*.ts")) {
+      const rule: object = await import(resolve(path));
+      const own: unknown = Reflect.get(rule, "texts");
+      if (typeof own !== "object" || own === null || Array.isArray(own)) continue;
+      missing.push(...Object.keys(own).filter((reason) => !told.has(reason)));
+    }
+    expect(told.size).toBeGreaterThan(15);
+    expect(missing).toEqual([]);
   });
 
   it("is told for each that the code gives", inSlowTier, async () => {
