@@ -7,6 +7,7 @@ import { nextDayAt } from "#shared/policy/day-counts.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
+import { checksMsMax } from "#shared/lib/timing.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
 import * as gates from "#shared/rules/gates.ts";
 import { liveKeysOf } from "#shared/rules/live-calls.ts";
@@ -204,6 +205,15 @@ describe("each entry at its place is needed in the list", () => {
     const others = limits.filter((name) => name !== "callsPerSecond");
     expect(others.filter((name) => counted(name) < 2)).toEqual([]);
     expect(unnoticed(gates.countedKeys, limits, named).filter(isDrop)).toEqual([]);
+  });
+
+  it("of what a call may take before its request, and of why live calls are polled", () => {
+    const leadMs = (checks?: [string]) => {
+      const route = checks === undefined ? target.route : { ...target.route, checks };
+      return Math.max(0, ...gates.leads.map((lead) => lead({ route })));
+    };
+    expect([leadMs(), leadMs(["crm"])]).toEqual([0, checksMsMax]);
+    expect(gates.polledFor).toEqual(["live_calls"]);
   });
 
   it("of the documents of an account, of which its room depends", () => {
