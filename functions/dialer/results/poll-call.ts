@@ -31,7 +31,7 @@ export async function pollNow(
   const age = deps.clock.now() - (row.result?.readAt ?? -Infinity);
   const mayOptOut = recordsOptOuts === true && !row.optedOut;
   const mayWish = row.tries?.callBacks !== undefined && row.callBack === undefined;
-  const isReadAgain = (mayOptOut || mayWish) && age < analysisMsMax;
+  const isReadAgain = (mayOptOut || mayWish) && age < readAgainMsMax;
   if (hasEnded(row.result) ? !isReadAgain : age < freshMs) return;
   // A provider without records is not polled.
   if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
@@ -41,7 +41,7 @@ export async function pollNow(
  * Time after a call's end in which a callback causes one more reading of its record, if the record may report an
  * opt-out or a wish to be called back.
  */
-const analysisMsMax = hourMs;
+const readAgainMsMax = hourMs;
 
 /**
  * Polls for the result of one call, and writes it.
