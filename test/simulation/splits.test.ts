@@ -155,7 +155,7 @@ describe("a split", () => {
       expect(found).toEqual([]);
     };
     await fc.assert(fc.asyncProperty(weights, fc.array(step, { maxLength: 14 }), property), {
-      numRuns: perTier({ quick: 3, slow: 60 }),
+      numRuns: perTier({ quick: 3, slow: 150 }),
     });
   });
 });

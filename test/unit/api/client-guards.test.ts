@@ -205,7 +205,7 @@ describe("callsPerDay of a client", () => {
           expect(await counted()).toBe(requests.reduce((sum, count) => sum + count, 0));
         },
       ),
-      { numRuns: perTier({ quick: 20, slow: 200 }) },
+      { numRuns: perTier({ quick: 20, slow: 500 }) },
     );
   });
 
@@ -297,7 +297,7 @@ describe("callsPerDay of a client", () => {
           expect(rest).toEqual(ones.map(() => 201));
         },
       ),
-      { numRuns: perTier({ quick: 8, slow: 120 }) },
+      { numRuns: perTier({ quick: 8, slow: 300 }) },
     );
   });
 

@@ -188,7 +188,7 @@ describe("a phone number", () => {
         const found = readNumber(text, country);
         if ("number" in found) expect(isE164(found.number)).toBe(true);
       }),
-      { numRuns: perTier({ quick: 60, slow: 1_200 }) },
+      { numRuns: perTier({ quick: 60, slow: 3_000 }) },
     );
   });
 });
@@ -228,7 +228,7 @@ describe("the limits of a row", () => {
         expect(leads.length === 1).toBe(judged.success);
         if (judged.success) expect(leads[0]?.call).toEqual(judged.data);
       }),
-      { numRuns: perTier({ quick: 15, slow: 200 }) },
+      { numRuns: perTier({ quick: 15, slow: 500 }) },
     );
   });
 
