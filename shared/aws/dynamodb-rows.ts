@@ -82,8 +82,8 @@ export function toItem(row: CallRow, endsAt: number): Item {
   if (clientReceiverTo !== undefined && clientReceiverAt !== undefined) {
     delete rest["clientReceiverTo"];
     delete rest["clientReceiverAt"];
-    item["own"] = text(`${clientReceiverTo}#${shardOf(id, deliverShards)}`);
-    item["ownKey"] = text(dueKeyOf({ dueAt: clientReceiverAt, id }));
+    item["clientReceiver"] = text(`${clientReceiverTo}#${shardOf(id, deliverShards)}`);
+    item["clientReceiverKey"] = text(dueKeyOf({ dueAt: clientReceiverAt, id }));
   }
   item["row"] = bytes(pack(rest));
   return item;
@@ -104,20 +104,20 @@ export function toRow(item: Item): CallRow | undefined {
     tell === undefined
       ? {}
       : { deliverTo: tell.replace(/#\d+$/, ""), deliverAt: toPosition(item, "deliverKey").dueAt };
-  const own = item["own"]?.S;
-  const ownList =
-    own === undefined
+  const clientReceiver = item["clientReceiver"]?.S;
+  const clientList =
+    clientReceiver === undefined
       ? {}
       : {
-          clientReceiverTo: own.replace(/#\d+$/, ""),
-          clientReceiverAt: toPosition(item, "ownKey").dueAt,
+          clientReceiverTo: clientReceiver.replace(/#\d+$/, ""),
+          clientReceiverAt: toPosition(item, "clientReceiverKey").dueAt,
         };
   const numberHash = textIn(item, "numberHash");
   return parseRow(textIn(item, "sk"), textIn(item, "version"), {
     ...keys,
     ...stored,
     ...list,
-    ...ownList,
+    ...clientList,
     numberHash,
   });
 }
@@ -207,7 +207,7 @@ export function dueKeyOf({ dueAt, id }: { dueAt: number; id: string }): string {
 /** Returns the position of an item, or of its entry, in the index with this range key. */
 export function toPosition(
   item: Item,
-  rangeKey: "dueKey" | "deliverKey" | "ownKey",
+  rangeKey: "dueKey" | "deliverKey" | "clientReceiverKey",
 ): { dueAt: number; id: string } {
   const [dueAt = "", id = ""] = textIn(item, rangeKey).split("#");
   return { dueAt: Number(dueAt), id };

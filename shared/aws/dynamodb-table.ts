@@ -24,8 +24,8 @@ export const dynamoTable = {
      * receivers.
      */
     events: { hashKey: "deliver", rangeKey: "deliverKey" },
-    /** Calls with pending events of clients' own receivers: `own` is the list, `ownKey` the time and the id. */
-    clientReceiverEvents: { hashKey: "own", rangeKey: "ownKey" },
+    /** Calls with pending events of clients' own receivers: `clientReceiver` is the list, `clientReceiverKey` the time and the id. */
+    clientReceiverEvents: { hashKey: "clientReceiver", rangeKey: "clientReceiverKey" },
     /** All calls to a number. */
     number: { hashKey: "numberHash", rangeKey: "sk" },
     /** Calls in the states that operators look after: state and shard. */
