@@ -242,7 +242,11 @@ describe("the open page", () => {
 
   it("shows each time with its zone, and when a call is due also in the callee's", async () => {
     const call = aCall({ request: { phone_number: "+33142555001", agent_id: "agent_sales" } });
-    const row = rowIn("WAITING", call, { dueAt: Date.UTC(2026, 10, 30, 15, 30), reason: "pace" });
+    // Days before it is due, and in winter at both places.
+    const at = Date.UTC(2026, 10, 20, 15);
+    await page.clock.setSystemTime(at);
+    const dueAt = Date.UTC(2026, 10, 30, 15, 30);
+    const row = rowIn("WAITING", call, { at, dueAt, reason: "pace" });
     await writeRows([row], server.api.ledger, server.api.documents);
     await signIn("calls?state=WAITING");
     const due = /30 Nov 10:30\s+callee: Mon,? 16:30 (CET|GMT\+1)/;
