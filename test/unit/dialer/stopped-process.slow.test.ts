@@ -6,12 +6,15 @@ import { startTestReceiver } from "#test/support/test-receiver.ts";
 
 const script = join(import.meta.dirname, "../../support/livekit-process.ts");
 const rings = "/twirp/livekit.SIP/CreateSIPParticipant";
-/** Time for which the process stands still, and seconds after which its call's time is over. */
-const stoppedMs = 2_500;
-const expiresAfterSeconds = 1.5;
+/** Seconds after which a call's time is over, and a longer time for which the process stands still. */
+const expiresAfterSeconds = 10;
+const stoppedMs = 11_000;
 
 /** Dials in a process of its own, which is stopped while its request to this path is answered. */
-async function dialStoppedAt(path: string): Promise<{ outcome: unknown; paths: string[] }> {
+async function dialStoppedAt(
+  path: string,
+  seconds = expiresAfterSeconds,
+): Promise<{ outcome: unknown; paths: string[] }> {
   let isStopped = false;
   const receiver = await startTestReceiver((request, response) => {
     const answer = () => {
@@ -26,7 +29,7 @@ async function dialStoppedAt(path: string): Promise<{ outcome: unknown; paths: s
     }
     answer();
   });
-  const args = [script, receiver.url, String(expiresAfterSeconds)];
+  const args = [script, receiver.url, String(seconds)];
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = execFile(process.execPath, args, (error, stdout, stderr) => {
     if (error === null) resolve(stdout);
@@ -49,7 +52,7 @@ describe("a process that is stopped while it dials by LiveKit", () => {
   );
 
   it("lets it ring where it was not stopped", async () => {
-    const { outcome, paths } = await dialStoppedAt("nowhere");
+    const { outcome, paths } = await dialStoppedAt("nowhere", 600);
     expect(outcome).toEqual({ kind: "placed", providerCallId: "SCL_1" });
     expect(paths.at(-1)).toBe(rings);
   });
