@@ -15,7 +15,8 @@ type AnswerIn<Operation> = Operation extends { responses: infer Responses }
         : never;
     }[keyof Responses]
   : never;
-type AnswerOf<Name extends keyof operations> = AnswerIn<operations[Name]>;
+/** The answer of an operator's route. Its page and its command name a type of their own by it, unless others share the type. */
+export type AnswerOf<Name extends keyof operations> = AnswerIn<operations[Name]>;
 type ClientAnswerOf<Name extends keyof ClientOperations> = AnswerIn<ClientOperations[Name]>;
 type Schemas = components["schemas"];
 
@@ -25,7 +26,6 @@ export type AccountForecast = Forecast["accounts"][number];
 export type Audit = AnswerOf<"listAudit">;
 export type Backlogs = AnswerOf<"listBacklogs">;
 export type BacklogView = Schemas["Backlog"];
-export type BreakerView = Pauses["breakers"][number];
 export type Bulk = AnswerOf<"actInBulk">;
 export type BulkAction = NonNullable<
   operations["actInBulk"]["requestBody"]
@@ -39,8 +39,6 @@ export type Campaigns = AnswerOf<"listCampaigns">;
 export type Cancelled = AnswerOf<"cancelCalls">;
 export type Clients = AnswerOf<"listClients">;
 export type Counts = AnswerOf<"countCalls">;
-export type DeadLetterDetail = Schemas["DeadLetterDetail"];
-export type DeadLetterList = AnswerOf<"listDeadLetters">;
 export type ErasedAnswer = AnswerOf<"eraseNumber">;
 export type Events = AnswerOf<"listEvents">;
 export type Exhausted = Schemas["ExhaustedEvents"];
@@ -68,11 +66,9 @@ export type Replayed = AnswerOf<"replayEvents">;
 export type RequestDetail = Schemas["OperatorRequestWithBars"];
 export type Requests = AnswerOf<"listRequests">;
 export type RequestView = Schemas["OperatorRequest"];
-export type RestoreView = AnswerOf<"showRestore">;
 export type Results = AnswerOf<"listResults">;
 export type Resumed = AnswerOf<"resume">;
 export type Revealed = Schemas["Revealed"];
-export type RevealedDeadLetter = Schemas["RevealedDeadLetter"];
 export type ReviewPage = AnswerOf<"listReviews">;
 export type Searched = AnswerOf<"search">;
 export type Senders = AnswerOf<"listSenders">;

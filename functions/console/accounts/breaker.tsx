@@ -1,6 +1,8 @@
-import type { BreakerView } from "#shared/answers/answers.ts";
+import type { Pauses } from "#shared/answers/answers.ts";
 import { sayReason } from "#shared/rules/texts.ts";
 import { Age, counted, Reason, Time } from "../parts/shared.tsx";
+
+type BreakerView = Pauses["breakers"][number];
 
 /** An open circuit breaker: its subject, the code that opened it, and its next probe. */
 export function BreakerText({ breaker }: { breaker: BreakerView }) {

@@ -1,12 +1,5 @@
 import { useState } from "preact/hooks";
-import type {
-  DeadLetterDetail,
-  DeadLetterList,
-  Events,
-  Replayed,
-  RestoreView,
-  RevealedDeadLetter,
-} from "#shared/answers/answers.ts";
+import type { AnswerOf, Events, Replayed } from "#shared/answers/answers.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { type Ask, Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import {
@@ -19,6 +12,11 @@ import {
   Time,
   zoneText,
 } from "../parts/shared.tsx";
+
+type DeadLetterDetail = AnswerOf<"showDeadLetter">;
+type DeadLetterList = AnswerOf<"listDeadLetters">;
+type RestoreView = AnswerOf<"showRestore">;
+type RevealedDeadLetter = AnswerOf<"revealDeadLetter">;
 
 const refreshMs = 30_000;
 const dayMs = 86_400_000;

@@ -1,8 +1,4 @@
-import type {
-  DeadLetterDetail,
-  DeadLetterList,
-  RevealedDeadLetter,
-} from "#shared/answers/answers.ts";
+import type { AnswerOf } from "#shared/answers/answers.ts";
 import { forEach, pageCallsMax } from "./chosen-calls.ts";
 import type { Client } from "./client.ts";
 import type { Command } from "./command.ts";
@@ -10,6 +6,9 @@ import { Misuse } from "./failures.ts";
 import { numberOf } from "./options.ts";
 import { show, showFacts } from "./terminal.ts";
 
+type DeadLetterDetail = AnswerOf<"showDeadLetter">;
+type DeadLetterList = AnswerOf<"listDeadLetters">;
+type RevealedDeadLetter = AnswerOf<"revealDeadLetter">;
 type DeadLetter = DeadLetterList["dead_letters"][number];
 
 const verbs: Record<string, Command> = {

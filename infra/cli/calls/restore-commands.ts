@@ -1,6 +1,8 @@
-import type { RestoreView } from "#shared/answers/answers.ts";
+import type { AnswerOf } from "#shared/answers/answers.ts";
 import type { Command } from "./command.ts";
 import { say } from "./terminal.ts";
+
+type RestoreView = AnswerOf<"showRestore">;
 
 /** The command for a ledger that was restored from a backup. */
 export const restoreCommands: Record<string, Command> = {

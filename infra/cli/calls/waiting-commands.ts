@@ -1,7 +1,6 @@
 import type {
   Backlogs,
   BacklogView,
-  BreakerView,
   Counts,
   Pauses,
   PauseView,
@@ -16,6 +15,8 @@ import type { Command } from "./command.ts";
 import type { Json } from "./json.ts";
 import { chosen, numberOf } from "./options.ts";
 import { note, say, show } from "./terminal.ts";
+
+type BreakerView = Pauses["breakers"][number];
 
 /** Maximum backlogs of one answer. */
 const pageBacklogsMax = 200;
