@@ -1,5 +1,4 @@
 import type { BreakerCause } from "../ports/document-kinds.ts";
-import { minuteMs } from "../lib/units.ts";
 
 interface CauseFacts {
   /** Time from opening to the first probe, and then between probes, in milliseconds. The last one repeats. */
@@ -64,9 +63,6 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isHalfOpened: false,
   },
 };
-
-/** Maximum `Retry-After` of a provider that is obeyed. */
-export const retryAfterMsMax = 15 * minuteMs;
 
 /** Returns the interval that follows one of `intervalMs`. */
 export function nextIntervalMs(cause: BreakerCause, intervalMs: number): number {

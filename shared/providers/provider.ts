@@ -2,6 +2,7 @@ import type { Call, Route } from "../calls/call-request.ts";
 import type { CallResult } from "../calls/call-result.ts";
 import type { AwsRole } from "../lib/aws-role.ts";
 import type { Send } from "../lib/http-client.ts";
+import { minuteMs } from "../lib/units.ts";
 
 /** One request to place a call. */
 interface DialRequest {
@@ -23,6 +24,9 @@ interface DialRequest {
   /** Maximum duration of the call, for providers that take one: the account's `maxCallMinutes`. */
   maxCallMinutes?: number | undefined;
 }
+
+/** Maximum `retryAfterSeconds` that is obeyed, in milliseconds. */
+export const retryAfterMsMax = 15 * minuteMs;
 
 /** Result of one request to place a call. */
 export type DialOutcome =

@@ -1,5 +1,4 @@
 import { backlogOf } from "#shared/calls/call-row.ts";
-import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";
 import {
   accountBreakerOf,
   agentAlarmsOf,
@@ -9,7 +8,7 @@ import {
   shortNameOf,
 } from "#shared/policy/breakers.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import type { DialOutcome } from "#shared/providers/provider.ts";
+import { type DialOutcome, retryAfterMsMax } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
   recordAgent,

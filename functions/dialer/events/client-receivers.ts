@@ -3,11 +3,16 @@ import { realClientOf, clientNamed } from "#shared/calls/ids.ts";
 import { findReceiverNamed, type Receiver } from "#shared/dial-plan/receivers.ts";
 import { clientReceiversOf, readClientReceivers } from "#shared/events/outbox-ledger.ts";
 import { withoutGone } from "#shared/events/client-receiver-events.ts";
-import { causes, nextIntervalMs } from "#shared/policy/breaker-causes.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { type ClientReceiverHealth, parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { failuresMax, isGone, isTaken, type ReceiverHealth } from "./receiver-health.ts";
+import {
+  failuresMax,
+  isGone,
+  isTaken,
+  nextProbeMs,
+  type ReceiverHealth,
+} from "./receiver-health.ts";
 
 /** Returns what `clientReceiversOf` and its like need. */
 export function clientReceiverDepsOf({
@@ -98,9 +103,9 @@ export function clientReceiverHealthIn(
       if (health.isDown) {
         // Several requests may be in progress when it opens: only the first failure of a turn sets the probe.
         if ((state.probeAt ?? 0) > clock.now()) return;
-        open(nextIntervalMs("receiver", state.intervalMs ?? 0));
+        open(nextProbeMs(state.intervalMs));
       } else if (state.failures >= failuresMax || isGone(answer)) {
-        open(causes.receiver.intervalsMs[0] ?? 0);
+        open(nextProbeMs());
       }
     },
     stored: () => ({ health: state.failures === 0 ? undefined : state }),

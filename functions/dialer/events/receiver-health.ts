@@ -1,4 +1,5 @@
 import type { Receiver } from "#shared/dial-plan/receivers.ts";
+import { nextIntervalMs } from "#shared/policy/breaker-causes.ts";
 import { receiverBreakerOf } from "#shared/policy/breakers.ts";
 import type { ClientReceiverHealth } from "#shared/ports/receiver-kinds.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
@@ -127,6 +128,11 @@ async function isOverBy(
   const expiresAt = clock.now() + failuresLifeMs;
   const counters = await documents.add({ kind: "counters", key }, { inRow: 1 }, expiresAt);
   return (counters["inRow"] ?? 0) >= failuresMax;
+}
+
+/** Returns the time from one probe of a receiver that is down to the next. Default: to the first one. */
+export function nextProbeMs(intervalMs = 0): number {
+  return nextIntervalMs("receiver", intervalMs);
 }
 
 /** True if the receiver is gone permanently, which opens its breaker at once. */

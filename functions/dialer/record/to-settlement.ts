@@ -3,9 +3,8 @@ import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "#shared/lib/units.ts";
-import { retryAfterMsMax } from "#shared/policy/breaker-causes.ts";
 import { testPollMs } from "#shared/providers/sandbox.ts";
-import type { DialOutcome } from "#shared/providers/provider.ts";
+import { type DialOutcome, retryAfterMsMax } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A claim whose provider has answered. */
