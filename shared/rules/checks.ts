@@ -2,8 +2,6 @@ import type { ClockFacts, Verdict, Texts } from "./rule.ts";
 import { checksMsMax } from "../lib/timing.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
-export { checkBreakerOf, checkBreakersOf } from "./resolved-call.ts";
-
 /** A fresh call with checks waits for its turn: the dispatcher limits how many wait for a check's answer. */
 export function admit({ row, target }: ResolvedCall): Verdict | undefined {
   const isChecked = target?.route.checks !== undefined;

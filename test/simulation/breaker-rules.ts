@@ -1,6 +1,6 @@
 import { accountNameOf, type Call } from "#shared/calls/call-request.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { checkBreakersOf } from "#shared/rules/checks.ts";
+import { checkBreakersOf } from "#shared/rules/resolved-call.ts";
 import { parseValue, type ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { Requested } from "./placement.ts";

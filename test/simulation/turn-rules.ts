@@ -2,7 +2,7 @@ import { createRouteTable } from "../support/plans.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { checkBreakersOf } from "#shared/rules/checks.ts";
+import { checkBreakersOf } from "#shared/rules/resolved-call.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";

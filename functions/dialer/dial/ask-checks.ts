@@ -3,7 +3,7 @@ import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { findPassedChecks } from "#shared/calls/passed-check.ts";
 import { type Check, findCheck } from "#shared/dial-plan/checks.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { checkBreakerOf } from "#shared/rules/checks.ts";
+import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { takeOneOf } from "../record/permits.ts";
 import { type CheckAnswer, retryCheckAt, waitUntil } from "#shared/policy/check-answers.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";

@@ -9,7 +9,7 @@ import type { HolderView, Why } from "#functions/operator/why.ts";
 import { findText, sayHolder } from "#shared/rules/texts.ts";
 import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
 import { restoreKey, upkeepKey } from "#shared/policy/ledger-epoch.ts";
-import { checkBreakerOf } from "#shared/rules/checks.ts";
+import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { openBreaker } from "#test/support/breakers-bench.ts";
 import { aCall } from "#test/support/calls.ts";
 import { suspendedAt } from "#test/support/document-values.ts";
