@@ -18,7 +18,8 @@ import { randomVersion } from "#shared/lib/random.ts";
 import { readDialerSettings } from "#shared/settings/settings.ts";
 import type { Send } from "#shared/lib/http-client.ts";
 import { toStrings, withCountedBindings, type WorkerEnv } from "#shared/cloudflare/environment.ts";
-import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { createDialerMemory } from "./runtime/memory.ts";
+import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 

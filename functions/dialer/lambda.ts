@@ -15,7 +15,8 @@ import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { sendByNode } from "#shared/aws/node-client.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { readDialerSettings } from "#shared/settings/settings.ts";
-import { connect, createDialerMemory, sweepSecondsOf, systemClock } from "./wiring.ts";
+import { createDialerMemory } from "./runtime/memory.ts";
+import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
 

@@ -2,7 +2,7 @@ import type { Environment } from "#shared/settings/settings.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createCollector } from "#shared/traces/collector.ts";
 import { createProviders } from "#shared/providers/providers.ts";
-import type { DialerDeps, DialerMemory, DialerSettings } from "./runtime/context.ts";
+import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
 import { isClientReceiver } from "#shared/dial-plan/receivers.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
@@ -11,27 +11,6 @@ import { createPostToClientReceiver } from "./runtime/post-to-client-receiver.ts
 /** Interval between sweeps: 60 s by both platforms' schedules. A local run sets a shorter SWEEP_SECONDS. */
 export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
   return Number(SWEEP_SECONDS) || 60;
-}
-
-export function createDialerMemory(): DialerMemory {
-  return {
-    ledger: { backlogsUsedAt: new Map(), roundTripsMs: [] },
-    breakers: { changed: 0, countedNumbers: new Map(), agentsRecordedAt: new Map() },
-    answerTimes: new Map(),
-    epoch: {
-      seen: undefined,
-      readAt: -Infinity,
-      knownAt: -Infinity,
-      begunAt: 0,
-      heartbeatReadAt: -Infinity,
-    },
-    letters: { listAt: -Infinity, waitUntil: new Map() },
-    callbacks: { unverifiedSaidAt: -Infinity },
-    documents: { unreadableSaidOf: new Set(), hasClientEntries: false },
-    usage: new Map(),
-    rounds: new Map(),
-    knownReceivers: new Map(),
-  };
 }
 
 /**

@@ -3,7 +3,7 @@
  * whose calling hours open one after the other, and an outage of the provider at noon. Counts the
  * share of the pace that is used while calls are due, and the pauses after openings and the outage.
  */
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";

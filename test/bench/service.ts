@@ -10,7 +10,8 @@ import type {
   DialerSettings,
   DispatcherTraits,
 } from "#functions/dialer/runtime/context.ts";
-import { createDialerMemory, systemClock } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
+import { systemClock } from "#functions/dialer/wiring.ts";
 import { type CallRequest, accountNameOf } from "#shared/calls/call-request.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { createRequestId } from "#shared/calls/ids.ts";

@@ -3,7 +3,7 @@ import { readRow } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import type { MadeTokenAnswer } from "#functions/operator/tokens.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { type Call, accountNameOf } from "#shared/calls/call-request.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "../support/plans.ts";

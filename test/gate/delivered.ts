@@ -1,6 +1,6 @@
 import { withHashKeys } from "#shared/settings/settings.ts";
 import { dialCalls } from "#functions/dialer/dial/dial-calls.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { Call, Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";

@@ -1,4 +1,4 @@
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";

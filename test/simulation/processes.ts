@@ -1,5 +1,6 @@
-import type { DialerDeps, DialerMemory } from "#functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
+import type { DialerMemory } from "#functions/dialer/runtime/memory.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { Scenario } from "./scenario.ts";
 import type { World } from "./world.ts";
 import { asOneInvocation } from "../support/count-queries.ts";

@@ -4,7 +4,7 @@
  */
 import { argv } from "node:process";
 import { printHelp } from "#infra/cli/help.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { aRequestId } from "../support/calls.ts";
 import { createDialerBench } from "../support/dialer.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { parseSplitMark } from "#shared/calls/split-mark.ts";
 import { accountBreakerOf } from "#shared/policy/breakers.ts";

@@ -1,5 +1,5 @@
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";

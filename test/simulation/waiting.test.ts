@@ -1,6 +1,6 @@
 import { sweep } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { backlogOf } from "#shared/calls/call-row.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";
 import { randomId } from "#shared/lib/random.ts";

@@ -1,7 +1,7 @@
 import { withHashKeys } from "#shared/settings/settings.ts";
 import { slowMs } from "#shared/lib/timing.ts";
 import { createRouteTable } from "./plans.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import type { Log } from "#shared/lib/log.ts";

@@ -4,7 +4,7 @@ import { asOneInvocation } from "./count-queries.ts";
 import { workUnderWay } from "./left-work.ts";
 import { createMemoryJournal } from "./memory-journal.ts";
 import type { DialerDeps, DialerSettings } from "#functions/dialer/runtime/context.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { type Call, accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { parseDialPlan } from "./plans.ts";

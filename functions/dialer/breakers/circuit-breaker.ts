@@ -114,7 +114,7 @@ export async function openBreaker(
     },
     deps,
   );
-  memory.breakers.changed += 1;
+  memory.documents.changed += 1;
   const isOpened = changed !== undefined && changed.before?.state !== "open";
   if (isOpened) {
     const fields = {
@@ -171,7 +171,7 @@ export async function answerBreaker(
     deps,
   );
   if (changed === undefined) return;
-  deps.memory.breakers.changed += 1;
+  deps.memory.documents.changed += 1;
   if (changed.after === null && changed.before?.state !== "closed") {
     deps.log("info", "breaker.closed", { breaker: key });
   }

@@ -63,7 +63,7 @@ export interface Asked {
 }
 
 export function beginRead({ clock, memory }: Pick<DialerDeps, "clock" | "memory">): Asked {
-  return { at: clock.now(), changed: memory.breakers.changed };
+  return { at: clock.now(), changed: memory.documents.changed };
 }
 
 /**

@@ -13,7 +13,8 @@ import type {
 } from "#shared/ports/document-kinds.ts";
 import { toRead } from "#shared/ports/found-documents.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import type { DialerDeps, DialerMemory } from "./context.ts";
+import type { DialerDeps } from "./context.ts";
+import type { DialerMemory } from "./memory.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 
 /** Interval at which a process reads the object store's epoch. */

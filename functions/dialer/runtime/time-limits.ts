@@ -6,7 +6,8 @@ import {
 } from "#shared/lib/timing.ts";
 import { outboxLedger, type WrittenRow } from "#shared/events/outbox-ledger.ts";
 import { withTimeLimit, withTimeLimits } from "#shared/lib/retry.ts";
-import type { DialerDeps, DialerMemory } from "./context.ts";
+import type { DialerDeps } from "./context.ts";
+import type { DialerMemory } from "./memory.ts";
 
 /** Rows or documents of a write per time limit, as a slow store needs several round trips for 500. */
 const itemsPerLimit = 100;

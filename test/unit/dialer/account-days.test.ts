@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";

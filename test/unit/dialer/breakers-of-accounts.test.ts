@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   account,

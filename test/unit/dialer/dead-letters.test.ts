@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
 import { createHandlers } from "#functions/dialer/handlers.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { restoreKey } from "#shared/policy/ledger-epoch.ts";
 import { outcomeOf } from "#test/support/claims.ts";

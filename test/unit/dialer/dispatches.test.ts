@@ -1,7 +1,7 @@
 import { dispatch } from "#test/support/entries.ts";
 import { describe, expect, it } from "vitest";
 import { backlogOf } from "#shared/calls/call-row.ts";
-import { createDialerMemory } from "#functions/dialer/wiring.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,

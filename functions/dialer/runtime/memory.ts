@@ -1,0 +1,96 @@
+import type { KnownReceivers } from "#shared/events/outbox-ledger.ts";
+import type { Round } from "#shared/policy/split-rounds.ts";
+import type { KnownUsage } from "#shared/policy/usage.ts";
+
+/** A round as a process has read it. */
+interface KnownRound {
+  round: Round;
+  /** The weights under which it was read: a plan's object. */
+  arms: object;
+  readAt: number;
+}
+
+/** Answer times of an account or a backlog, as measured by this process. */
+interface AnswerTimes {
+  averageMs: number;
+  /** This process's last write of the speed, and its time in milliseconds since the epoch. */
+  written?: { isQuick: boolean; at: number };
+}
+
+/** State of one process, by what it is of. Losing it costs speed only. */
+export interface DialerMemory {
+  ledger: {
+    /** Time at which a backlog's document was last known to be renewed, by its key. */
+    backlogsUsedAt: Map<string, number>;
+    /** The latest round trips, in milliseconds, newest last. */
+    roundTripsMs: number[];
+  };
+  breakers: {
+    /** Hashes of the numbers whose refusals this process has counted, by counter, so that each counts once. */
+    countedNumbers: Map<string, Set<string>>;
+    /** Times at which this process noted that an agent takes calls, by the note's name. */
+    agentsRecordedAt: Map<string, number>;
+  };
+  /** Average answer times, and the last write of the speed, by account and by backlog. */
+  answerTimes: Map<string, AnswerTimes>;
+  /** The epoch in the object store, with times in milliseconds since the Unix epoch. */
+  epoch: {
+    /** The highest that this process has seen. Undefined: it could not yet be read. */
+    seen: number | undefined;
+    /** Time at which this process last tried to read it. */
+    readAt: number;
+    /** Time at which that last succeeded. */
+    knownAt: number;
+    /** Time of the last restore of the ledger that this process knows of. */
+    begunAt: number;
+    /** Time at which this process last read the sweeps' heartbeat. */
+    heartbeatReadAt: number;
+  };
+  /** Stored dead letters. */
+  letters: {
+    /** Time before which this process does not list them again: there were none. */
+    listAt: number;
+    /** Times before which this process does not try them again, by their names. */
+    waitUntil: Map<string, number>;
+  };
+  callbacks: {
+    /** Time at which this process last raised an alarm about those that do not verify. */
+    unverifiedSaidAt: number;
+  };
+  documents: {
+    /** Number of changes by this process of what controls calls. Documents read before the last one may be outdated. */
+    changed: number;
+    /** Backlogs of which this process has said that a document of their calls is unreadable, by their keys. */
+    unreadableSaidOf: Set<string>;
+    /** True once this process knows of do-not-call entries for one client's calls, or of erasures. */
+    hasClientEntries: boolean;
+  };
+  /** Labels and agents of the hour that have a document of usage. */
+  usage: KnownUsage;
+  /** Rounds of the plan's splits, by name. */
+  rounds: Map<string, KnownRound>;
+  /** Clients' own receivers, as this process has read them. */
+  knownReceivers: KnownReceivers;
+}
+
+/** Returns the memory of a process that has just started. */
+export function createDialerMemory(): DialerMemory {
+  return {
+    ledger: { backlogsUsedAt: new Map(), roundTripsMs: [] },
+    breakers: { countedNumbers: new Map(), agentsRecordedAt: new Map() },
+    answerTimes: new Map(),
+    epoch: {
+      seen: undefined,
+      readAt: -Infinity,
+      knownAt: -Infinity,
+      begunAt: 0,
+      heartbeatReadAt: -Infinity,
+    },
+    letters: { listAt: -Infinity, waitUntil: new Map() },
+    callbacks: { unverifiedSaidAt: -Infinity },
+    documents: { changed: 0, unreadableSaidOf: new Set(), hasClientEntries: false },
+    usage: new Map(),
+    rounds: new Map(),
+    knownReceivers: new Map(),
+  };
+}
