@@ -15,8 +15,6 @@ const because = {
   types: "the types allow no such value there",
   connection:
     "nobody is phoned twice by it, and no quick test notices it: all connections are taken for a minute under load alone",
-  breaker:
-    "nobody is phoned twice by it: test/unit/dialer/breakers*.test.ts hold what breakers count and stop, and the tester does not run them",
   none: "null compares as 0, which lies before any time",
   alarm: "a settlement from these states is accepted for PLACED alone",
 };
@@ -118,7 +116,6 @@ const rows: readonly Row[] = [
     "false",
     because.json,
   ],
-  ["settle:count", "ConditionalExpression", 'outcome.kind === "placed"', "false", because.breaker],
   ["settle:report", "ConditionalExpression", "dueAt === undefined", "true", because.log],
   [
     "settle:report",

@@ -1,13 +1,13 @@
 import type { Call } from "#shared/calls/call-request.ts";
 import { rememberReceivers, unknownReceivers } from "#shared/events/outbox-ledger.ts";
 import { documentsAgeMsMax } from "#shared/lib/timing.ts";
-import { failureKeysOf } from "#shared/policy/breakers.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { doNotCallListKey, listIn } from "#shared/policy/number-entries.ts";
 import type { DocumentKey } from "#shared/ports/document-kinds.ts";
 import { backlogKeys, callKeys, rareNumberKeys } from "#shared/rules/gates.ts";
 import { createResolver, type ResolvedCall } from "#shared/rules/resolved-call.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
+import { listAnswerKeys } from "../record/provider-answer.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { mergeControlDocuments, readWithSuspension } from "../runtime/epoch.ts";
 
@@ -53,7 +53,7 @@ export async function readControlDocuments(
 /** Names the documents by which no rule asks, but which are needed once the provider has answered. */
 function settlingKeys({ of, target, backlog }: ResolvedCall): DocumentKey[] {
   if (target === undefined) return [];
-  return [...failureKeysOf(of, target.breakers), { kind: "backlog", key: backlog }];
+  return [...listAnswerKeys(of, target), { kind: "backlog", key: backlog }];
 }
 
 /** The beginning of a read: its time, and the changes by this process that it may not see. */

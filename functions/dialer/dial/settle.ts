@@ -1,14 +1,12 @@
 import { toDecided } from "#shared/rules/rule.ts";
 import { recordAnswerTime } from "../record/answer-times.ts";
-import { errorForLog, type LogFields } from "#shared/lib/log.ts";
+import type { LogFields } from "#shared/lib/log.ts";
 import type { Held, Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
-import { countryOf } from "#shared/telephony/phone-number.ts";
-import { isRefusedProbe } from "../breakers/refused-probe.ts";
-import { recordOutcome } from "../breakers/record-outcome.ts";
+import { findSettlement, recordAnswer } from "../record/provider-answer.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
-import { toSettlement, unknownDueAt } from "../record/to-settlement.ts";
+import { unknownDueAt } from "../record/to-settlement.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
 import type { Sent } from "./send.ts";
@@ -76,37 +74,17 @@ async function settleUnsent(
 /** Writes the provider's answer, then applies it to the number's cap, the live calls and the breakers. */
 async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Result> {
   const { deps, writes } = batch;
-  const { claim } = held;
+  const { claim, taken } = held;
   const { dial, row, version, startedAt } = claim;
-  // A refused probe says nothing of its call, which goes behind the others.
-  const isPutBack = isRefusedProbe(sent.outcome, row, sent.read);
-  const { expiresAt } = dial;
-  const known = { row, claim: version, expiresAt, isPutBack };
-  const settlement = toSettlement(sent.outcome, known, deps);
+  const { call, target, expiresAt } = dial;
+  const answer = { ...sent, row, call, target };
+  const settlement = findSettlement(answer, { claim: version, expiresAt }, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
-  await count(held, sent, batch).catch((error: unknown) => {
-    // The outcome is written or queued, and only counts of it are lost.
-    deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
-  });
+  const mayRing = sent.outcome.kind === "placed" || sent.outcome.kind === "unknown";
+  await Promise.all([mayRing ? undefined : taken.give(), recordAnswer(answer, deps)]);
   const ms = settlement.at - startedAt;
-  const fields = { account: dial.target.route.account, attempt: row.attempt, ms };
+  const fields = { account: target.route.account, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, batch);
-}
-
-async function count({ claim, taken }: Held, sent: Sent, { deps }: DialBatch): Promise<void> {
-  const { outcome, sentAt, read } = sent;
-  const { row, dial } = claim;
-  const { client, agentId, numberHash } = row;
-  const mayRing = outcome.kind === "placed" || outcome.kind === "unknown";
-  // The answer to a resend may concern the first request, so breakers count only a success.
-  const isCounted = !row.resent || outcome.kind === "placed";
-  const country = countryOf(dial.call.request.phone_number);
-  const { route, account } = dial.target;
-  const call = { client, agentId, numberHash, country, route, account: account.name, sentAt };
-  await Promise.all([
-    mayRing ? undefined : taken.give(),
-    isCounted ? recordOutcome(outcome, { call, read }, deps) : undefined,
-  ]);
 }
 
 /** Logs a settlement, and wakes a dispatcher if the row waits again. */

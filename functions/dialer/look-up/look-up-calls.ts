@@ -1,7 +1,5 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { recordLookupMiss, requireReview, type Write } from "#shared/calls/transitions.ts";
-import { failureKeysOf } from "#shared/policy/breakers.ts";
-import { countryOf } from "#shared/telephony/phone-number.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import * as z from "#shared/lib/zod.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
@@ -9,12 +7,12 @@ import { withTimeLimit } from "#shared/lib/retry.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
-import { recordOutcome } from "../breakers/record-outcome.ts";
 import { createCaps } from "../record/number-caps.ts";
 import { requestLimits } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { findNextPollAt, toSettlement, unknownDueAt } from "../record/to-settlement.ts";
+import { findSettlement, recordAnswer } from "../record/provider-answer.ts";
+import { findNextPollAt, unknownDueAt } from "../record/to-settlement.ts";
 import {
   type FoundCall,
   type NotPlaced,
@@ -185,32 +183,18 @@ async function settleNotPlaced(
   { call, row }: LookUp,
   deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<boolean> {
-  const { clock, documents, settings, log } = deps;
-  const { route, client, agentId, numberHash } = row;
+  const { clock, settings } = deps;
+  const { route } = row;
   const claim = row.claims.at(-1);
   if (claim === undefined || row.resent || row.lostUntil !== null) return false;
   const now = clock.now();
   const resolver = createResolver(settings.table, () => undefined);
   const { expiresAt } = resolver.resolve(call, row);
-  const settlement = toSettlement(outcome, { row, claim, expiresAt }, deps);
+  const answer = { outcome, row, call, target: resolver.along(route, row), sentAt: row.claimedAt };
+  const settlement = findSettlement(answer, { claim, expiresAt }, deps);
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
-  try {
-    await createCaps(deps).release({ row, version: claim }, route);
-    // An old record says nothing of the account as it is now.
-    if (now - row.claimedAt > recordMsMax) return true;
-    const along = resolver.along(route, row);
-    const {
-      breakers: names,
-      account: { name: account },
-    } = along;
-    const breakers = names.map((key) => ({ kind: "breaker", key }) as const);
-    const read = await documents.read([...breakers, ...failureKeysOf(row, names)]);
-    const sentAt = row.claimedAt;
-    const country = countryOf(call.request.phone_number);
-    const judged = { client, agentId, route, account, numberHash, country, sentAt };
-    await recordOutcome(outcome, { call: judged, read }, deps);
-  } catch (error) {
-    log("warning", "breaker.update_failed", { call_id: call.id, error: errorForLog(error) });
-  }
+  await createCaps(deps).release({ row, version: claim }, route);
+  // An old record says nothing of the account as it is now.
+  if (now - row.claimedAt <= recordMsMax) await recordAnswer(answer, deps);
   return true;
 }

@@ -1,0 +1,69 @@
+import type { Call } from "#shared/calls/call-request.ts";
+import type { CallRow, ClientAgent } from "#shared/calls/call-row.ts";
+import type { Settlement } from "#shared/calls/transitions.ts";
+import { errorForLog } from "#shared/lib/log.ts";
+import { failureKeysOf } from "#shared/policy/breakers.ts";
+import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
+import { countryOf } from "#shared/telephony/phone-number.ts";
+import { recordOutcome } from "../breakers/record-outcome.ts";
+import { isRefusedProbe } from "../breakers/refused-probe.ts";
+import type { DialerDeps, RowDeps } from "../runtime/context.ts";
+import { toSettlement } from "./to-settlement.ts";
+
+/** A provider's answer to the request of a claimed call. */
+interface ProviderAnswer {
+  outcome: DialOutcome;
+  row: CallRow;
+  call: Call;
+  target: ResolvedRoute;
+  /** Time of the request, in milliseconds since the epoch. */
+  sentAt: number;
+  /** The documents as read before the request. Absent: the answer comes from a record of the provider. */
+  read?: DocumentsRead;
+}
+
+/** Names the documents by which no rule asks, but which are needed once the provider has answered. */
+export function listAnswerKeys(
+  of: ClientAgent,
+  { breakers }: Pick<ResolvedRoute, "breakers">,
+): DocumentKey[] {
+  return failureKeysOf(of, breakers);
+}
+
+/** Returns the settlement of a claim by its answer. A refused probe says nothing of its call, which goes behind the others. */
+export function findSettlement(
+  { outcome, row, read }: ProviderAnswer,
+  of: { claim: string; expiresAt: number },
+  deps: Pick<DialerDeps, "clock" | "random" | "settings">,
+): Settlement {
+  const isPutBack = read !== undefined && isRefusedProbe(outcome, row, read);
+  return toSettlement(outcome, { ...of, row, isPutBack }, deps);
+}
+
+/** Applies a settled answer to the breakers. Never throws: only counts of the answer are lost. */
+export async function recordAnswer(answer: ProviderAnswer, deps: RowDeps): Promise<void> {
+  const { outcome, row, call, target, sentAt } = answer;
+  // The answer to a resend may concern the first request, so only a success counts.
+  if (row.resent && outcome.kind !== "placed") return;
+  try {
+    const { client, agentId, numberHash } = row;
+    const { route, account } = target;
+    const country = countryOf(call.request.phone_number);
+    const read = answer.read ?? (await readNow(row, target, deps));
+    const judged = { client, agentId, numberHash, country, route, account: account.name, sentAt };
+    await recordOutcome(outcome, { call: judged, read }, deps);
+  } catch (error) {
+    deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
+  }
+}
+
+function readNow(
+  row: CallRow,
+  target: ResolvedRoute,
+  { documents }: Pick<DialerDeps, "documents">,
+): Promise<DocumentsRead> {
+  const breakers = target.breakers.map((key) => ({ kind: "breaker", key }) as const);
+  return documents.read([...breakers, ...listAnswerKeys(row, target)]);
+}
