@@ -84,12 +84,14 @@ export function room(
   return state === "half_open" ? { count: opened - inFlight } : undefined;
 }
 
-/** Returns what a look of the dispatcher knows of a route's breakers. A failing check is as a breaker of the backlog's own. */
-export function seenAlong(
-  { services, probed }: Pick<ResolvedRoute, "services" | "probed">,
+type Along = Pick<ResolvedRoute, "services" | "probed">;
+
+/** Returns the breakers of a backlog's own and of its account. A failing check is as a breaker of the backlog's own. */
+function seenAlong(
+  { services, probed }: Along,
   { documents }: Asked,
-): Record<"breaker" | "accountBreaker", BreakerDocument | Unreadable | undefined> {
-  const [ofAccount = "", own = ""] = probed;
+): Record<"own" | "ofAccount", BreakerDocument | Unreadable | undefined> {
+  const [accountName = "", ownName = ""] = probed;
   const find = (name: string): BreakerDocument | Unreadable | undefined => {
     const found = documents.find("breaker", name);
     if (found === undefined) return undefined;
@@ -99,41 +101,64 @@ export function seenAlong(
   const checks = services.map(find);
   const mayBeOpen = (one: ReturnType<typeof find>) =>
     one === unreadable || one?.value.state === "open";
-  return { breaker: checks.find(mayBeOpen) ?? find(own), accountBreaker: find(ofAccount) };
+  return { own: checks.find(mayBeOpen) ?? find(ownName), ofAccount: find(accountName) };
 }
 
-type Seen = Pick<BacklogNow, "breaker" | "accountBreaker">;
+/** Returns the same, without those that only a later version can read. */
+function readAlong(
+  target: Along,
+  asked: Asked,
+): Record<"own" | "ofAccount", BreakerDocument | undefined> {
+  const { own, ofAccount } = seenAlong(target, asked);
+  const known = (one: typeof own) => (one === unreadable ? undefined : one);
+  return { own: known(own), ofAccount: known(ofAccount) };
+}
 
-function openOf({ breaker, accountBreaker }: Seen) {
-  return [accountBreaker, breaker].flatMap((one) => (one?.value.state === "open" ? [one] : []));
+/** Returns whose calls cannot be judged, as only a later version can read a breaker: all of the account, or the backlog's. */
+export function unreadAlong(target: Along, asked: Asked): "account" | "backlog" | undefined {
+  const { own, ofAccount } = seenAlong(target, asked);
+  if (ofAccount === unreadable) return "account";
+  return own === unreadable ? "backlog" : undefined;
+}
+
+function openAlong(target: Along, asked: Asked): BreakerDocument[] {
+  const { own, ofAccount } = readAlong(target, asked);
+  return [ofAccount, own].flatMap((one) => (one?.value.state === "open" ? [one] : []));
 }
 
 /** Open breakers of a backlog and its account leave the one call that probes them. */
 export function backlogRoom(
-  backlog: Omit<BacklogNow, "answers">,
-  { now }: { now: number },
+  { of, target, inFlight }: Omit<BacklogNow, "answers">,
+  { documents, now }: ReadFacts,
 ): number | undefined {
-  const { of, breaker, inFlight } = backlog;
-  const open = openOf(backlog);
+  const open = openAlong(target, { documents });
   if (open.length > 0) {
     return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
   }
-  return breaker?.value.state === "half_open" ? breaker.value.room - inFlight : undefined;
+  const { own } = readAlong(target, { documents });
+  return own?.value.state === "half_open" ? own.value.room - inFlight : undefined;
+}
+
+/** True if requests along a route stay unanswered, which occupies a delivery for long. */
+export function isHanging(target: Along, asked: Asked): boolean {
+  const { state, cause } = readAlong(target, asked).own?.value ?? {};
+  return state === "open" && (cause === "unreachable" || cause === "check");
 }
 
 /** True if a breaker of a backlog, or of its account, is open or half-open. */
-export function isTroubled({ breaker, accountBreaker }: Seen): boolean {
-  return [breaker, accountBreaker].some((one) => one !== undefined && one.value.state !== "closed");
+export function isTroubled(target: Along, asked: Asked): boolean {
+  const { own, ofAccount } = readAlong(target, asked);
+  return [own, ofAccount].some((one) => one !== undefined && one.value.state !== "closed");
 }
 
 /** True if requests of the account failed lately: its breaker lists failing backlogs even while it is closed. */
-export function isAccountTroubled({ accountBreaker }: Seen): boolean {
-  return accountBreaker !== undefined;
+export function isAccountTroubled(target: Along, asked: Asked): boolean {
+  return readAlong(target, asked).ofAccount !== undefined;
 }
 
 /** Open breakers refuse calls until their next probe. */
-export function restsUntil(backlog: Seen): number {
-  return Math.max(0, ...openOf(backlog).map(({ value }) => value.probeAt));
+export function restsUntil(target: Along, asked: Asked): number {
+  return Math.max(0, ...openAlong(target, asked).map(({ value }) => value.probeAt));
 }
 
 /** A half-open account that answers quickly is soon as fast as before. */

@@ -1,6 +1,5 @@
 import { countedIn, dayKeyOf, nextDayAt } from "../policy/day-counts.ts";
 import type {
-  BacklogNow,
   ClaimedCall,
   KeyedAccount,
   Room,
@@ -12,7 +11,7 @@ import type {
   Texts,
   ReadFacts,
 } from "./rule.ts";
-import type { ResolvedCall } from "./resolved-call.ts";
+import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import type { ResolvedAccount } from "../dial-plan/route-table.ts";
 
@@ -31,7 +30,7 @@ export function admit(
 
 /** The account's calls wait for its next day. */
 export function restsUntil(
-  { account }: Pick<BacklogNow, "account">,
+  { account }: Pick<ResolvedRoute, "account">,
   { documents, now }: ReadFacts,
 ): number {
   return freeOn(account, { documents, now }) <= 0 ? nextDayAt(now) : 0;

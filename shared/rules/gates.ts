@@ -237,8 +237,12 @@ export const requestLimits = capacity.limitsOf;
 export const probedBy = breaker.probedBy;
 export const breakerName = breaker.breakerName;
 
-/** Questions of the dispatcher to one rule: a route's breakers, until when they refuse, and times of an account's permits. */
-export const breakersAlong = breaker.seenAlong;
+/** Kinds of documents that the dispatcher lists whole, as it looks at each of its backlogs. */
+export const listedKinds = ["breaker", "pause"] as const;
+
+/** Questions of the dispatcher to one rule: what of a route troubles it, until when it refuses, and an account's permits. */
+export const unreadAlong = breaker.unreadAlong;
+export const isHanging = breaker.isHanging;
 export const refusedUntil = breaker.restsUntil;
 export const isTroubled = breaker.isTroubled;
 export const isAccountTroubled = breaker.isAccountTroubled;

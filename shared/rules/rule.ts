@@ -7,7 +7,6 @@ import type { Decided } from "../calls/transitions.ts";
 import type { ControlDocuments } from "../policy/ledger-epoch.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
-import type { BreakerDocument } from "../policy/breakers.ts";
 
 export type { Texts };
 
@@ -111,9 +110,7 @@ export type UsedOf = (account: ResolvedAccount, facts: ReadFacts) => Used | unde
 /** A backlog as a tick of the dispatcher sees it. */
 export interface BacklogNow {
   of: ResolvedCall["of"];
-  account: ResolvedAccount;
-  breaker: BreakerDocument | undefined;
-  accountBreaker: BreakerDocument | undefined;
+  target: ResolvedRoute;
   /** Speed of the answers to the last calls. Null: there was none. */
   answers: ValueOf<"backlog">["answers"];
   /** Calls of its client and agent that were dispatched or are being dialed. */
@@ -121,13 +118,10 @@ export interface BacklogNow {
 }
 
 /** A rule's question about a backlog: how many further calls of it may go. Undefined: the rule leaves any number. */
-export type BacklogRoomOf = (backlog: BacklogNow, facts: { now: number }) => number | undefined;
+export type BacklogRoomOf = (backlog: BacklogNow, facts: ReadFacts) => number | undefined;
 
-/** Returns the time before which none of a backlog's calls can go, as far as a tick can see; 0: they may go. */
-export type RestsUntil = (
-  backlog: Pick<BacklogNow, "account" | "breaker" | "accountBreaker">,
-  facts: ReadFacts,
-) => number;
+/** Returns the time before which none of the calls along a route can go, as far as a tick can see; 0: they may go. */
+export type RestsUntil = (target: ResolvedRoute, facts: ReadFacts) => number;
 
 /** The limit of an account in a forecast, which continues from what was read. */
 export interface SimulatedLimit {
@@ -317,7 +311,7 @@ export function leastRoom(
 export function firstRoom(
   rooms: readonly BacklogRoomOf[],
   backlog: BacklogNow,
-  facts: { now: number },
+  facts: ReadFacts,
 ): number {
   for (const room of rooms) {
     const count = room(backlog, facts);

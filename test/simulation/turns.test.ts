@@ -1,12 +1,13 @@
-import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import { lagMaxAfter } from "#functions/dialer/dispatch/account-records.ts";
 import { createInFlight } from "#functions/dialer/dispatch/in-flight.ts";
 import { isSlow } from "#functions/dialer/dispatch/snapshot.ts";
-import { backlogBreakerOf } from "#shared/policy/breakers.ts";
-import { backlogRooms } from "#shared/rules/gates.ts";
+import { accountBreakerOf, backlogBreakerOf } from "#shared/policy/breakers.ts";
+import { backlogRooms, isHanging } from "#shared/rules/gates.ts";
 import { firstRoom } from "#shared/rules/rule.ts";
-import { createRouteTable, parseDialPlan } from "../support/plans.ts";
+import { checkBreakerOf, createResolver } from "#shared/rules/resolved-call.ts";
+import { toDocumentsRead } from "#shared/ports/documents-read.ts";
+import { createRouteTable, parseDialPlan, routeFrom } from "../support/plans.ts";
 import { testPlan } from "../support/environment.ts";
 import { countQueries } from "../support/count-queries.ts";
 import { createDialerBench } from "../support/dialer.ts";
@@ -139,35 +140,36 @@ describe("an account without a pace", () => {
 });
 
 describe("a backlog", () => {
-  const open = (probeAt: number) => ({
-    kind: "breaker" as const,
-    key: backlogBreakerOf(of),
-    version: "1",
-    value: {
-      state: "open" as const,
-      cause: "busy" as const,
-      code: "http_429",
-      openedAt: 0,
-      probeAt,
-      intervalMs: 1000,
-      room: 0,
-      blamed: [],
-    },
-    expiresAt: null,
-  });
+  const open = (probeAt: number, { key = backlogBreakerOf(of), ...more } = {}) => {
+    const value = { state: "open", cause: "busy", code: "http_429", openedAt: 0, probeAt };
+    const json = JSON.stringify({ ...value, intervalMs: 1000, room: 0, blamed: [], ...more });
+    return toDocumentsRead([{ kind: "breaker", key, version: "1", json, expiresAt: null }]);
+  };
   const table = createRouteTable(parseDialPlan(testPlan, {}));
-  const account = table.account({ provider: "vapi", account: toAccountName("vapi") });
-  const now = { of, account, accountBreaker: undefined, answers: "quick" as const };
+  const route = routeFrom("vapi", { provider: "vapi", agent: "assistant", from: "number" });
+  const target = createResolver(table, () => undefined).along(route, of);
+  const backlog = { of, target, answers: "quick" as const };
 
   it("has one probe in flight behind its open breaker, once its time has come", () => {
     const allowed = (probeAt: number, inFlight: number) =>
-      firstRoom(backlogRooms, { ...now, breaker: open(probeAt), inFlight }, { now: 1000 });
+      firstRoom(backlogRooms, { ...backlog, inFlight }, { documents: open(probeAt), now: 1000 });
     expect([allowed(1001, 0), allowed(1000, 0), allowed(1000, 1)]).toEqual([0, 1, 0]);
+  });
+
+  it("hangs while requests of it, or questions to its check, stay unanswered", () => {
+    const hangs = (more: object) => isHanging(checked, { documents: open(0, more) });
+    const checked = { ...target, services: [checkBreakerOf("crm")] };
+    expect(hangs({ cause: "unreachable" })).toBe(true);
+    expect(hangs({ cause: "check", key: checkBreakerOf("crm") })).toBe(true);
+    expect(hangs({ cause: "busy" })).toBe(false);
+    expect(hangs({ cause: "unreachable", state: "closed" })).toBe(false);
+    // Another backlog of the account may well be answered.
+    expect(hangs({ cause: "unreachable", key: accountBreakerOf(target.account.name) })).toBe(false);
   });
 
   it("is slow by its own answers, and by its account's before it has any", () => {
     const slow = (answers: "quick" | "slow" | null, isAccountQuick: boolean) =>
-      isSlow({ answers, breaker: undefined }, isAccountQuick);
+      isSlow(answers, isAccountQuick);
     expect([slow("slow", true), slow(null, false)]).toEqual([true, true]);
     expect([slow("quick", false), slow(null, true)]).toEqual([false, false]);
   });

@@ -119,11 +119,10 @@ export function createAllowances(
       const one = snapshot.get(key);
       if (one === undefined) return 0;
       const { backlog, target } = one;
-      const { answers } = backlog.value;
-      const of = { ...one, of: backlog.value, account: target.account, answers };
       const count = (level: string) => inFlight.countIn(level);
-      const now = clock.now();
-      return firstRoom(backlogRooms, { ...of, inFlight: countBoth(backlog.value, count) }, { now });
+      const of = { of: backlog.value, target, answers: backlog.value.answers };
+      const now = { ...of, inFlight: countBoth(backlog.value, count) };
+      return firstRoom(backlogRooms, now, { documents: snapshot.documents(), now: clock.now() });
     },
     slowRoom: () => findSlowRoom(seen, { connections, now: clock.now() }),
   };

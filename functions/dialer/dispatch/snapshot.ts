@@ -1,5 +1,4 @@
 import { backlogOf } from "#shared/calls/call-row.ts";
-import type { BreakerDocument } from "#shared/policy/breakers.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -8,7 +7,6 @@ import type {
   StoredDocument,
 } from "#shared/ports/document-kinds.ts";
 import { isReadable, toRead } from "#shared/ports/found-documents.ts";
-import { unreadable } from "#shared/ports/unreadable.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import type { Route } from "#shared/calls/call-request.ts";
@@ -19,10 +17,12 @@ import { type BacklogList, createBacklogList, pageDocuments } from "./backlog-li
 import type { Servable } from "./shares.ts";
 import {
   accountKeys,
-  breakersAlong,
   dispatchHalts,
+  isHanging,
+  listedKinds,
   refusedUntil,
   stops,
+  unreadAlong,
 } from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 
@@ -31,8 +31,6 @@ type Backlog = StoredDocument<"backlog">;
 /** A backlog with everything that controls it. */
 export interface Waiting extends Servable {
   backlog: Backlog;
-  breaker: BreakerDocument | undefined;
-  accountBreaker: BreakerDocument | undefined;
   /** True if a pause or a resting pool keeps all its calls waiting. */
   isStopped: boolean;
   isSlow: boolean;
@@ -106,7 +104,8 @@ export function createSnapshot(
     },
     refusesUntil(key) {
       const one = waiting.get(key);
-      return one === undefined ? 0 : refusedUntil(one);
+      if (one === undefined || controls === undefined) return 0;
+      return refusedUntil(one.target, { documents: controls.state });
     },
     accountDocument: (account) => controls?.state.get("account", account),
     documents: () => controls?.state ?? toRead(() => undefined),
@@ -138,29 +137,27 @@ async function readControls(
   const keysOf = new Map(
     [...byAccount].map(([account, own]) => [account, listKeys(accountKeys, own, now)]),
   );
-  const [read, breakers, pauses] = await Promise.all([
+  const [read, ...lists] = await Promise.all([
     readWithSuspension(distinctKeys([...keysOf.values()].flat()), deps),
-    documents.list("breaker", { limit: pageDocuments }),
-    documents.list("pause", { limit: pageDocuments }),
+    ...listedKinds.map((kind) => documents.list(kind, { limit: pageDocuments })),
   ]);
-  return { keysOf, state: withListed(read, { breaker: breakers, pause: pauses }) };
+  return { keysOf, state: withListed(read, lists) };
 }
 
-/** Returns documents as read by their keys, and as listed of these kinds. */
+/** Returns documents as read by their keys, and as listed of `listedKinds`. */
 function withListed(
   read: ControlDocuments,
-  lists: { [K in Kind]?: readonly FoundDocument<K>[] },
+  lists: readonly (readonly FoundDocument[])[],
 ): ControlDocuments {
   const listed = new Map<Kind, ReadonlyMap<string, FoundDocument>>(
-    Object.values(lists).flatMap((list: readonly FoundDocument[]) =>
-      list[0] === undefined ? [] : [[list[0].kind, new Map(list.map((one) => [one.key, one]))]],
-    ),
+    listedKinds.map((kind, index) => [kind, new Map(lists[index]?.map((one) => [one.key, one]))]),
   );
   return {
     ...read,
     ...toRead(<K extends Kind>(kind: K, key: string) => {
-      if (!(kind in lists)) return read.find(kind, key);
-      const found = listed.get(kind)?.get(key);
+      const own = listed.get(kind);
+      if (own === undefined) return read.find(kind, key);
+      const found = own.get(key);
       return found !== undefined && isOfKind(found, kind) ? found : undefined;
     }),
   };
@@ -196,7 +193,7 @@ interface Resolving {
 
 /**
  * Combines everything that affects each backlog whose agent has a route. A backlog waits, like one without a route,
- * while only a later version can read its breaker or its account's document: the others must continue.
+ * while only a later version can read a document of it or of its account: the others must continue.
  */
 function toWaiting(
   backlogs: Iterable<Backlog>,
@@ -216,12 +213,12 @@ function toWaiting(
     const target = resolver.find(value);
     if (target === undefined) continue;
     const account = target.account.name;
-    const { breaker, accountBreaker } = breakersAlong(target, facts);
-    if (accountBreaker === unreadable || !isKnown(account)) {
+    const unread = unreadAlong(target, facts);
+    if (unread === "account" || !isKnown(account)) {
       warn({ account: target.route.account });
       continue;
     }
-    if (breaker === unreadable) {
+    if (unread === "backlog") {
       warn({ client: value.client, agent_id: value.agentId });
       continue;
     }
@@ -232,24 +229,14 @@ function toWaiting(
       allowanceKey: value.isUrgent === true ? backlogOf(value) : key,
       account,
       target,
-      breaker,
-      accountBreaker,
       isStopped: stops.some((isStopped) => isStopped(target, facts)),
-      isSlow: isSlow({ answers: value.answers, breaker }, isAccountQuick),
+      isSlow: isHanging(target, facts) || isSlow(value.answers, isAccountQuick),
     });
   }
   return waiting;
 }
 
 /** True if calls of a backlog may occupy a delivery for long, by the answers of the backlog and its account. */
-export function isSlow(
-  {
-    answers,
-    breaker,
-  }: { answers: Backlog["value"]["answers"]; breaker: BreakerDocument | undefined },
-  isAccountQuick: boolean,
-): boolean {
-  const { state, cause } = breaker?.value ?? {};
-  if (state === "open" && (cause === "unreachable" || cause === "check")) return true;
+export function isSlow(answers: Backlog["value"]["answers"], isAccountQuick: boolean): boolean {
   return answers === "slow" || (answers === null && !isAccountQuick);
 }

@@ -126,7 +126,7 @@ export function isIdle({ snapshot, inFlight, dueRows }: DispatcherState, now: nu
     (one) =>
       dueRows.mayBeDue(one.backlog, by) &&
       // Neither breakers nor limits of a day keep all its calls waiting until then.
-      rests.every((until) => until({ ...one, account: one.target.account }, facts) <= by),
+      rests.every((until) => until(one.target, facts) <= by),
   );
 }
 
@@ -159,8 +159,9 @@ function recordCompleted(
   { clock }: Pick<DialerDeps, "clock">,
 ): void {
   const at = clock.now();
+  const read = { documents: snapshot.documents() };
   const troubled = new Set(
-    [...snapshot.all()].flatMap((one) => (isTroubled(one) ? one.account : [])),
+    [...snapshot.all()].flatMap((one) => (isTroubled(one.target, read) ? one.account : [])),
   );
   for (const account of accounts) {
     const seen = { ...inFlight.takeCompleted(account), at, isTroubled: troubled.has(account) };
@@ -171,13 +172,14 @@ function recordCompleted(
 /** Returns the accounts without a pace that have rows left and may complete their allowance before the next tick. */
 function quickAmong(
   backlogs: readonly Waiting[],
-  { dueRows }: DispatcherState,
+  { dueRows, snapshot }: DispatcherState,
   { clock }: Pick<DialerDeps, "clock">,
 ): Set<string> {
   const now = clock.now();
+  const read = { documents: snapshot.documents() };
   return new Set(
     backlogs.flatMap((one) => {
-      if (one.isSlow || isAccountTroubled(one)) return [];
+      if (one.isSlow || isAccountTroubled(one.target, read)) return [];
       // The last tick alone knows how much is left of its limits.
       if (countedKeys.some((keys) => keys(one, now).length > 0)) return [];
       return dueRows.mayBeDue(one.backlog, now) ? one.account : [];

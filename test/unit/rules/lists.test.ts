@@ -231,18 +231,14 @@ describe("each entry at its place is needed in the list", () => {
   });
 
   it("of rooms of a backlog", () => {
-    const seen = { breaker, own: { ...breaker, probeAt: now } };
-    const asBreaker = (value: object) =>
-      toDocumentsRead([stored({ kind: "breaker", key: backlogBreakerOf(of) }, value)]).get(
-        "breaker",
-        backlogBreakerOf(of),
-      );
-    const situations = [undefined, asBreaker(seen.breaker), asBreaker(seen.own)];
+    const under = (value: object) => [
+      stored({ kind: "breaker", key: backlogBreakerOf(of) }, value),
+    ];
+    const situations = [[], under(breaker), under({ ...breaker, probeAt: now })];
     expect(
-      unnoticed(gates.backlogRooms, situations, (list, own) => {
-        const backlog = { of, account, breaker: own, accountBreaker: undefined, answers: null };
-        return String(firstRoom(list, { ...backlog, inFlight: 0 }, { now }));
-      }),
+      unnoticed(gates.backlogRooms, situations, (list, some) =>
+        String(firstRoom(list, { of, target, answers: null, inFlight: 0 }, factsOf(some))),
+      ),
     ).toEqual([]);
   });
 
@@ -250,12 +246,8 @@ describe("each entry at its place is needed in the list", () => {
     const stopped = (list: typeof gates.stops, some: Situation) =>
       list.some((stops) => stops(target, factsOf(some)));
     expect(unnoticed(gates.stops, all, stopped).filter(isDrop)).toEqual([]);
-    const rests = (list: typeof gates.rests, some: Situation) => {
-      const { documents } = factsOf(some);
-      const accountBreaker = documents.get("breaker", accountBreakerOf(account.name));
-      const backlog = { account, breaker: undefined, accountBreaker };
-      return Math.max(0, ...list.map((until) => until(backlog, { documents, now })));
-    };
+    const rests = (list: typeof gates.rests, some: Situation) =>
+      Math.max(0, ...list.map((until) => until(target, factsOf(some))));
     expect(unnoticed(gates.rests, all, rests).filter(isDrop)).toEqual([]);
   });
 
