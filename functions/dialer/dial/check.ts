@@ -12,12 +12,23 @@ import {
   unconnected,
   unprobed,
 } from "#shared/rules/gates.ts";
-import { findVerdict, hold, takeAll, type Verdict } from "#shared/rules/rule.ts";
-import type { Probe } from "../breakers/circuit-breaker.ts";
+import { findVerdict, hold, takeAll, type Taken, type Verdict } from "#shared/rules/rule.ts";
+import { createProbe, type Probe } from "../breakers/circuit-breaker.ts";
 import type { Permit } from "../record/permits.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { leadMs } from "../runtime/time-limits.ts";
-import type { CallSlots, Claim, DialBatch, Held, Refusal } from "./dial-batch.ts";
+import type { CallSlots, Claim, DialBatch, Refusal } from "./dial-batch.ts";
+
+/** A claim with everything that was taken under it. */
+export interface Held {
+  claim: Claim;
+  slots: CallSlots;
+  taken: Taken;
+  /** Undefined: the account has no permit in time. */
+  permit: Promise<Permit | undefined>;
+  /** Taken last, if the call is the probe of an open breaker. */
+  probe: Probe;
+}
 
 /** A call that may go: the documents that permit it, and the last look before its phone rings. */
 export interface Ready {
@@ -31,12 +42,14 @@ export interface Ready {
  */
 export function takeUnderClaim(
   claim: Claim,
+  slots: CallSlots,
   { deps, caps, days, live, permits }: DialBatch,
-): Pick<Held, "taken" | "permit"> {
+): Held {
   const { ledger, documents, clock, log } = deps;
   const permit = permits.take(claim.dial.target.account);
   const context = { ledger, documents, clock, log, caps, days, lines: live, permit };
-  return { taken: takeAll(takes, claim, context), permit };
+  const taken = takeAll(takes, claim, context);
+  return { claim, slots, taken, permit, probe: createProbe(claim.row, deps) };
 }
 
 /**
@@ -44,8 +57,7 @@ export function takeUnderClaim(
  * breakers, the clock. A missed permit is replaced.
  */
 export async function checkCall(
-  { claim, taken, permit: first, slots }: Held,
-  probe: Probe,
+  { claim, slots, taken, permit: first, probe }: Held,
   batch: DialBatch,
 ): Promise<Refusal | Ready> {
   const { deps, permits, documents } = batch;

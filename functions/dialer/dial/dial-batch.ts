@@ -1,11 +1,11 @@
 import { slotWaitMsMax } from "#shared/lib/timing.ts";
 import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
-import { createPermits, type Permits, type Permit } from "../record/permits.ts";
+import { createPermits, type Permits } from "../record/permits.ts";
 import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
 import { createCaps, type Caps } from "../record/number-caps.ts";
 import { createBatchWriter, type BatchWriter } from "../record/change-rows.ts";
-import { type Taken, type Verdict } from "#shared/rules/rule.ts";
+import type { Verdict } from "#shared/rules/rule.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
@@ -64,15 +64,6 @@ export interface CallSlots extends Slot {
 /** Why a claimed call is settled without a request. */
 export interface Refusal {
   refused: Verdict;
-}
-
-/** A claim with everything that was taken under it. */
-export interface Held {
-  claim: Claim;
-  taken: Taken;
-  /** Undefined: the account has no permit in time. */
-  permit: Promise<Permit | undefined>;
-  slots: CallSlots;
 }
 
 /** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */

@@ -2,10 +2,9 @@ import { errorForLog } from "#shared/lib/log.ts";
 import { unconnected } from "#shared/rules/gates.ts";
 import { hold } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
-import { createProbe } from "../breakers/circuit-breaker.ts";
-import { checkCall, takeUnderClaim } from "./check.ts";
+import { checkCall, type Held, takeUnderClaim } from "./check.ts";
 import { claimCall } from "./claim.ts";
-import type { CallSlots, DialBatch, Held, Refusal, Result } from "./dial-batch.ts";
+import type { CallSlots, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import { type Sent, sendRequest } from "./send.ts";
 import { settleCall } from "./settle.ts";
 
@@ -27,7 +26,7 @@ export async function dialCall(dial: Dial, batch: DialBatch): Promise<Result> {
   if (ledger.isDown) return { kind: "retry" };
   const claim = await claimCall(dial, batch);
   if ("kind" in claim) return claim;
-  const held = { claim, slots, ...takeUnderClaim(claim, batch) };
+  const held = takeUnderClaim(claim, slots, batch);
   const sent = await checkAndSend(held, batch).catch((error: unknown): Refusal => {
     // Nothing was sent, as an error of the request itself is its outcome.
     log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
@@ -36,10 +35,10 @@ export async function dialCall(dial: Dial, batch: DialBatch): Promise<Result> {
   return await settleCall(held, sent, batch);
 }
 
-/** Sends a request that passes all checks. If none was sent, the breaker's probe is released for another call. */
+/** Sends a request that passes all checks. If none was sent, the probe is released for another call. */
 async function checkAndSend(held: Held, batch: DialBatch): Promise<Refusal | Sent> {
-  await using probe = createProbe(held.claim.row, batch.deps);
-  const ready = await checkCall(held, probe, batch);
+  await using probe = held.probe;
+  const ready = await checkCall(held, batch);
   if ("refused" in ready) return ready;
   const sent = await sendRequest(held.claim, ready, batch.deps);
   if (!("refused" in sent)) probe.spend();

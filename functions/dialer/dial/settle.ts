@@ -1,7 +1,8 @@
 import { toDecided } from "#shared/rules/rule.ts";
 import { recordAnswerTime } from "../record/answer-times.ts";
 import type { LogFields } from "#shared/lib/log.ts";
-import type { Held, Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
+import type { Held } from "./check.ts";
+import type { Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
 import { findSettlement, recordAnswer } from "../record/provider-answer.ts";
