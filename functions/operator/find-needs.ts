@@ -2,19 +2,17 @@ import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import * as z from "#shared/lib/zod.ts";
 import { minuteMs } from "#shared/lib/units.ts";
-import { throttles } from "#shared/policy/breaker-causes.ts";
 import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
-import { type BreakerView, listBreakerViews } from "./breaker-views.ts";
+import { findBreakerNeeds } from "./breakers.ts";
 import { viewsOf } from "./events.ts";
-import { numbersBlamed } from "#shared/policy/breakers.ts";
-import { causeTexts, codeMeaning, reviewTexts, type Texts, textsOf } from "./need-texts.ts";
+import { reviewTexts, type Texts, textsOf } from "./need-texts.ts";
 import { findRestoreNeed, restoreNeed } from "./restores.ts";
-import { poolHolders, poolKeys, unprobed } from "#shared/rules/gates.ts";
+import { poolHolders, poolKeys } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { distinctKeys } from "#shared/rules/rule.ts";
 
@@ -92,7 +90,10 @@ export type Found = Need & { holder?: string };
 
 /** Finds the needs of each part. They throw if it cannot be read. */
 export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]>>> = {
-  breakers: findBreakers,
+  async breakers(deps) {
+    const found = await findBreakerNeeds(await listOf("breaker", deps), deps.documents);
+    return found.map(({ of, texts }) => need(of, texts));
+  },
   pauses: findPauses,
   review: findReviews,
   events: findExhausted,
@@ -125,46 +126,6 @@ async function listOf<K extends Kind>(kind: K, deps: RouteDeps): Promise<StoredD
     after = listed.at(-1)?.key;
   }
   return found;
-}
-
-/** Finds open breakers, except those by which a provider only slows calls down. */
-async function findBreakers(deps: RouteDeps): Promise<Found[]> {
-  const views = await listBreakerViews(await listOf("breaker", deps), deps.documents);
-  return views
-    .filter(({ cause }) => !throttles.has(cause))
-    .map((view) => {
-      const { key, kind, name, client, cause, code, opened_at } = view;
-      const { means, fix } = cause === "calls_refused" ? refusedTexts(view) : causeTexts[cause];
-      const meaning = codeMeaning(code);
-      const what = kind === "backlog" ? `client and agent ${name}` : `${kind} ${name}`;
-      return need(
-        {
-          id: `breaker ${key}`,
-          kind: "breaker",
-          what,
-          account: kind === "account" ? name : null,
-          clients: client === undefined ? [] : [client],
-          since: opened_at,
-          code,
-          resume: { breaker: key },
-          ...(kind === "receiver" ? {} : { holder: `${unprobed.reason} ${key}` }),
-        },
-        { means: meaning === "" ? means : `${means} The code says: ${meaning}.`, fix },
-      );
-    });
-}
-
-/** Says how many calls were refused, and how the calls that were rejected by it are redialed. */
-function refusedTexts({ code, failures, client = "", agent_id = "" }: BreakerView): Texts {
-  const { means, fix } = causeTexts.calls_refused;
-  const refusals = failures !== null && "refusals" in failures ? failures.refusals : {};
-  const all = Object.values(refusals).reduce((sum, one) => sum + one, 0);
-  const count = refusals[code] ?? all;
-  const refused = count === 0 ? "" : ` ${count} calls were refused.`;
-  // Numbers that were blamed one by one have their own codes.
-  const reason = code === numbersBlamed ? "" : ` --reason ${code}`;
-  const redial = `npm run calls -- redial --state REJECTED${reason} --client ${client} --agent ${agent_id}`;
-  return { means: means + refused, fix: `${fix} Then redial those that were refused: ${redial}` };
 }
 
 async function findPauses(deps: RouteDeps): Promise<Found[]> {

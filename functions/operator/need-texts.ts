@@ -1,44 +1,10 @@
 import { findMeaning } from "#shared/rules/texts.ts";
-import type { BreakerCause } from "#shared/ports/document-kinds.ts";
 
 /** A trouble in words: what it means, and what to do about it. No word is a provider's own, as these quote numbers. */
 export interface Texts {
   means: string;
   fix: string;
 }
-
-const byThemselves = "Its calls are probed again by themselves; nothing is lost.";
-
-/** Words for the causes of circuit breakers. */
-export const causeTexts: Readonly<Record<BreakerCause, Texts>> = {
-  unreachable: {
-    means: "The provider does not answer in time, or cannot be reached.",
-    fix: `Look at the provider's status page. ${byThemselves}`,
-  },
-  busy: { means: "The provider takes no call at this moment.", fix: byThemselves },
-  full: { means: "The account has reached its maximum of live calls.", fix: byThemselves },
-  account_refused: {
-    means: "The provider refuses the account, and would refuse every other call.",
-    fix: "Check the account's secrets, balance and state in the provider's console, then resume.",
-  },
-  agent_refused: {
-    means:
-      "The provider refuses a part of the agent's route, and would refuse every other call along it.",
-    fix: "Compare the agent's route in the dial plan with the provider's console, then resume.",
-  },
-  calls_refused: {
-    means: "The provider refuses call after call of this client and agent, to different numbers.",
-    fix: "Check the list of numbers, and whether the account may call their countries.",
-  },
-  receiver: {
-    means: "The receiver of events does not take them. They wait in the ledger.",
-    fix: "Look at the receiver's own log. It is tried again by itself.",
-  },
-  check: {
-    means: "The check before calls gives no valid answer, so the calls of its agents wait.",
-    fix: "Look at the check's own log. It is asked again by itself.",
-  },
-};
 
 /** Meanings of HTTP statuses, of which codes such as `http_401` consist. */
 const statusTexts: Readonly<Record<string, string>> = {

@@ -1,12 +1,10 @@
-import type { Context } from "hono";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import * as z from "#shared/lib/zod.ts";
-import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
-import { UnreachableError } from "../api/http/port-limits.ts";
+import type { RouteDeps } from "../api/http/context.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
-import { breakerViewSchema, listBreakerViews } from "./breaker-views.ts";
+import { breakerViewSchema, closeBreaker, listBreakerViews } from "./breakers.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import { removeDocuments } from "./remove-documents.ts";
 import { agentId, anyName, hasExactlyOne, instant, time, toIsoTime } from "../api/http/fields.ts";
@@ -25,8 +23,6 @@ import { pauseKeyOf } from "#shared/rules/pause.ts";
 /** Documents of one page, and maximum pages of one answer. */
 const pageDocuments = 500;
 const answerPages = 4;
-/** Maximum tries to close a breaker that dialers change meanwhile. */
-const tries = 3;
 
 const pauseFields = {
   agent_id: z.optional(z.string()),
@@ -127,7 +123,6 @@ const pause = declareRoute({
 });
 
 const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.string()) });
-type Resumed = z.infer<typeof resumedSchema>;
 
 const resume = declareRoute({
   operationId: "resume",
@@ -147,7 +142,7 @@ const resume = declareRoute({
   answer: resumedSchema,
   problems: [404, 409],
   async handle({ c, deps, body: { breaker, ...named } }) {
-    if (breaker !== undefined) return closeBreaker(c, deps, breaker);
+    if (breaker !== undefined) return closeBreaker(c, breaker, deps);
     const what = toPausable(named);
     await recordAction(c, { action: "resume", target: targetOf(what) }, deps);
     const { documents } = deps;
@@ -173,27 +168,6 @@ async function allOf<K extends "pause" | "breaker">(
     if (listed.length < pageDocuments) break;
   }
   return found;
-}
-
-/** Closes a breaker and resets its counters, as a successful probe would. */
-async function closeBreaker(
-  c: Context<ApiEnv>,
-  deps: RouteDeps,
-  key: string,
-): Promise<Resumed | Response> {
-  const { documents } = deps;
-  const breakerKey = { kind: "breaker", key } as const;
-  const breaker = (await documents.read([breakerKey])).get("breaker", key);
-  if (breaker === undefined || breaker.value.state === "closed") {
-    return answerProblem(c, 404, { detail: "There is no breaker of this key." });
-  }
-  await recordAction(c, { action: "resume", target: `breaker ${key}` }, deps);
-  const counters = [key, `${key} refusals`].map((one) => ({ kind: "counters", key: one }) as const);
-  // Dialers may change both at any time. The breaker is closed even then.
-  for (let tried = 0; tried < tries; tried++) {
-    if (await removeDocuments([breakerKey, ...counters], documents)) return { breaker: key };
-  }
-  throw new UnreachableError("a breaker was changed by others each time");
 }
 
 function viewOf({ of, at, by, reason, until }: Pause): PauseView {

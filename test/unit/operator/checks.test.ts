@@ -2,7 +2,7 @@ import { toAccountName } from "#shared/calls/ids.ts";
 import { accountOf } from "#test/support/account-of.ts";
 import { describe, expect, it } from "vitest";
 import { toCallDetail } from "#functions/operator/call-view.ts";
-import { breakerViewSchema, listBreakerViews } from "#functions/operator/breaker-views.ts";
+import { breakerViewSchema, listBreakerViews } from "#functions/operator/breakers.ts";
 import { withoutEvidence, withPassedChecks } from "#shared/calls/passed-check.ts";
 import { applyClaim, type Write } from "#shared/calls/transitions.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
