@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
 const first =
-  /\/(chain|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
+  /\/(chain|lost-claim|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
 
 class TelltalesFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
@@ -20,7 +20,7 @@ export default defineConfig({
     isolate: false,
     setupFiles: ["test/support/end-left-work.ts"],
     include: [
-      "test/unit/calls/{chain,lost-time,restore-row,states}.test.ts",
+      "test/unit/calls/{chain,lost-claim,lost-time,restore-row,states}.test.ts",
       "test/unit/lib/standard-webhooks.test.ts",
       "test/unit/policy/number-entries.test.ts",
       "test/unit/rules/{cancellation,earlier-tries}.test.ts",

@@ -11,6 +11,17 @@ export interface Restored {
   since: number;
 }
 
+/** Reason of a row that may have been dialed in the lost time. */
+export const lostReason = "restored";
+
+/** Sequence of the first event after a restore, so that no new event gets the id of a lost one. */
+const sequenceAfterLost = 101;
+
+/** Returns the least sequence of a new event of a row. */
+export function leastSequenceOf({ history }: Pick<CallRow, "history">): number {
+  return history.some(({ reason }) => reason === lostReason) ? sequenceAfterLost : 1;
+}
+
 /** True if a call that has no row may have been dialed before the ledger was restored. */
 export function mayHaveHadRow({ acceptedAt }: Pick<Call, "acceptedAt">, since: number): boolean {
   return acceptedAt <= since + clocksMarginMs;

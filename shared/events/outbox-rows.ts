@@ -13,7 +13,7 @@ import type { CallRow } from "../calls/call-row.ts";
 import { isLaterTry, triesLeft } from "../calls/chain.ts";
 import { type CallState, states } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
-import { isOfRestore } from "../calls/restore-row.ts";
+import { leastSequenceOf } from "../calls/lost-time.ts";
 import { hasEnded } from "../calls/ended.ts";
 import {
   indexClientReceiverEvents,
@@ -51,9 +51,6 @@ export const pendingKeptMs = 90 * dayMs;
 export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
   return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
-
-/** First sequence after a restore, so that no new event gets the id of a lost one. */
-const sequenceAfterRestore = 101;
 
 /**
  * Adds a call's new events to its row, as part of the row's write. They are derived from the row alone, so that a
@@ -97,11 +94,10 @@ export function withEvents(
 /** Returns a new event that no receiver gets yet. */
 function createEvent(row: CallRow, { type, at, status }: Happened): CallEvent {
   const { state, reason, attempt, result, events } = row;
-  const least = isOfRestore(row) ? sequenceAfterRestore : 1;
   const answeredAt = result?.answeredAt ?? undefined;
   return {
     type,
-    sequence: Math.max(least, (events.at(-1)?.sequence ?? 0) + 1),
+    sequence: Math.max(leastSequenceOf(row), (events.at(-1)?.sequence ?? 0) + 1),
     at,
     state,
     reason,

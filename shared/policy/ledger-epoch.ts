@@ -56,6 +56,9 @@ export async function readOfToday(
   return { read, epoch, isOfToday: !isLedgerSuspended(read, epochSeen) };
 }
 
+/** Says why documents that are not of today are not relied on. */
+export const notOfToday = "the ledger was restored, and its journal is not applied yet";
+
 /** Maximum epochs by which the ledger may be ahead of the object store. */
 const epochsAheadMax = 3;
 

@@ -1,6 +1,6 @@
 import type { Call } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
+import { lostReason, mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
 import { lastRestore } from "../policy/ledger-epoch.ts";
 import type { FirstRowFacts } from "./first-row.ts";
@@ -35,7 +35,7 @@ export function judgeLost(
 ): Extract<Verdict, { kind: "end" }> {
   const end = findVerdict(ends, call, { ...facts, at: facts.now });
   if (end?.kind === "end" && end.state === "CANCELLED") return end;
-  return { kind: "end", state: "NEEDS_REVIEW", reason: "restored" };
+  return { kind: "end", state: "NEEDS_REVIEW", reason: lostReason };
 }
 
 /** A call that may have been dialed in the lost time is not dialed again. */

@@ -110,7 +110,7 @@ const rows: readonly Row[] = [
     because.types,
   ],
   [
-    "restore-row:proveLostClaim",
+    "lost-claim:proveLostClaim",
     "ConditionalExpression",
     "pollAt === undefined",
     "false",

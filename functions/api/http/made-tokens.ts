@@ -2,7 +2,7 @@ import { testClientOf } from "#shared/calls/ids.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import type { FoundDocument } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
-import { readOfToday } from "#shared/policy/ledger-epoch.ts";
+import { notOfToday, readOfToday } from "#shared/policy/ledger-epoch.ts";
 import {
   agentsOfBoth,
   allTokens,
@@ -54,11 +54,7 @@ export function createMadeTokens(deps: ApiDeps): MadeTokens {
       const epoch = await readEpoch.next();
       const found = await readOfToday([tokenKeyOf(id)], epoch, documents);
       readEpoch.remember(found.epoch);
-      if (!found.isOfToday) {
-        throw new UncheckedTokenError(
-          "the ledger was restored, and its journal is not applied yet",
-        );
-      }
+      if (!found.isOfToday) throw new UncheckedTokenError(notOfToday);
       const token = found.read.get("token", id);
       if (token === undefined) return undefined;
       const clientKey = clientKeyOf(token.value.client);

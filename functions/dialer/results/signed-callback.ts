@@ -2,7 +2,7 @@ import { conflict } from "./call-backs.ts";
 import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { proveLostClaim } from "#shared/calls/restore-row.ts";
+import { proveLostClaim } from "#shared/calls/lost-claim.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
 import { onConflict, retry } from "#shared/lib/retry.ts";

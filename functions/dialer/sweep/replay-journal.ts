@@ -1,5 +1,4 @@
 import { applyEntries } from "#shared/policy/journal-entries.ts";
-import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { nameOfEntry, sortOutGathered } from "#shared/ports/journal.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -11,7 +10,14 @@ const marginMs = 10 * minuteMs;
 const entriesAtOnce = 500;
 const bytesAtOnce = 1_000_000;
 
-type Restore = ValueOf<"restore">;
+/** Progress through the entries since a backup. */
+interface Replay {
+  /** Time of the backup, in milliseconds since the epoch. */
+  at: number | null;
+  /** The last entry that was applied. */
+  journalAfter?: string | undefined;
+  isJournalDone?: boolean | undefined;
+}
 
 /**
  * Applies a page of the journal's entries since the backup to a restored ledger, in the order of their times:
@@ -23,9 +29,9 @@ type Restore = ValueOf<"restore">;
  * @throws if an entry cannot be read or applied. The next sweep begins where this page did
  */
 export async function replayJournal(
-  { at, journalAfter, isJournalDone }: Restore,
+  { at, journalAfter, isJournalDone }: Replay,
   deps: Pick<DialerDeps, "ledger" | "documents" | "journal" | "clock" | "random" | "log">,
-): Promise<Pick<Restore, "journalAfter" | "isJournalDone">> {
+): Promise<Omit<Replay, "at">> {
   const { journal, log } = deps;
   if (isJournalDone === true) return { isJournalDone };
   let after = journalAfter ?? nameOfEntry(Math.max(0, (at ?? 0) - marginMs), "");

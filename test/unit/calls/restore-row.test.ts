@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { toAccountName } from "#shared/calls/ids.ts";
 import { watchLane } from "#shared/calls/lane.ts";
-import { isOfRestore, proveLostClaim, recoverRow } from "#shared/calls/restore-row.ts";
-import { type CallState, callStates } from "#shared/calls/states.ts";
+import { leastSequenceOf } from "#shared/calls/lost-time.ts";
+import { recoverRow } from "#shared/calls/restore-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { aRowIn } from "#test/support/call-rows.ts";
 
@@ -48,8 +49,9 @@ describe("a row that may have been dialed in the lost time", () => {
       lostUntil: restore.since,
       misses: 0,
     });
-    expect(isOfRestore(row)).toBe(false);
-    expect(recovered && isOfRestore(recovered)).toBe(true);
+    // No new event gets the id of a lost one.
+    expect(leastSequenceOf(row)).toBe(1);
+    expect(recovered && leastSequenceOf(recovered)).toBe(101);
   });
 
   it("was claimed before the backup at the latest", () => {
@@ -73,52 +75,5 @@ describe("a row that may have been dialed in the lost time", () => {
   it("is no other row", () => {
     expect(recoverRow(rowOf("REJECTED"), { route, restore }, write)).toBeUndefined();
     expect(recoverRow(rowOf("REJECTED"), { route: undefined, restore }, write)).toBeUndefined();
-  });
-});
-
-describe("a signed proof that a lost claim placed a call", () => {
-  const lost = { claim: "lost", route, attempt: 3, pollAt: undefined };
-  const prove = (row: CallRow, more: Partial<typeof lost | { pollAt: number }> = {}) =>
-    proveLostClaim(row, { ...lost, ...more }, write);
-
-  it("is accepted from each state but that of a call that is being dialed, or was placed since", () => {
-    const accepted = callStates.filter((state) => prove(rowOf(state)) !== undefined);
-    expect(accepted).toEqual(callStates.filter((state) => !/^(DIALING|PLACED)$/.test(state)));
-  });
-
-  it("adds the claim, its number, its route and its time", () => {
-    const row = rowOf("WAITING", { claims: ["first"], attempt: 1 });
-    expect(prove(row)).toMatchObject({
-      state: "PLACED",
-      reason: "found",
-      version: "fresh",
-      claims: ["first", "lost"],
-      attempt: 3,
-      route,
-      claimedAt: write.at,
-      dueAt: null,
-    });
-    const known = { ...route, url: `${url}/own` };
-    const later = prove(rowOf("UNKNOWN", { attempt: 4, route: known }), { pollAt: write.at + 9 });
-    expect(later).toMatchObject({
-      attempt: 4,
-      route: known,
-      claimedAt: at - 1,
-      dueAt: write.at + 9,
-    });
-  });
-
-  it("goes along its own account where the row names another", () => {
-    const other = { ...route, account: toAccountName("other") };
-    expect(prove(rowOf("UNKNOWN", { route: other }))?.route).toEqual(route);
-  });
-
-  it("adds its claim to a call that an operator has marked placed, or that was found after a restore", () => {
-    for (const more of [{ claims: [] }, { lostUntil: at }]) {
-      const row = rowOf("PLACED", { ...more, history: [] });
-      const proved = prove(row);
-      expect(proved).toMatchObject({ state: "PLACED", version: "fresh", history: [] });
-      expect(proved?.claims).toEqual([...row.claims, "lost"]);
-    }
   });
 });
