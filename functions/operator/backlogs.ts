@@ -7,7 +7,7 @@ import { sweepKey } from "#shared/policy/ledger-epoch.ts";
 import * as z from "#shared/lib/zod.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { RouteDeps } from "../api/http/context.ts";
-import { lastSweepAt, findLastSweepAt } from "./counts.ts";
+import { lastSweepAt, findLastSweepAt } from "./ledger.ts";
 import { duePositionSchema, toCursor, createCursorSchema } from "../api/http/cursors.ts";
 import { endOfTime, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 import { causeForLog } from "../api/http/port-limits.ts";

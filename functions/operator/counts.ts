@@ -1,24 +1,17 @@
 import { type CallState, callStates } from "#shared/calls/states.ts";
 import type { Documents } from "#shared/ports/documents.ts";
-import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
-import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
-import { forecastSize } from "#shared/policy/ledger-size.ts";
+import { ledgerKeys } from "#shared/policy/ledger-epoch.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import * as z from "#shared/lib/zod.ts";
 import { readUsage } from "../api/actions/read-usage.ts";
 import { state, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
-import { findSuspendedSince } from "./restores.ts";
+import { ledgerFields, toLedgerView } from "./ledger.ts";
 import { hourMs } from "#shared/lib/units.ts";
 
 /** Maximum counted rows of a state. */
 const currentMax = 500;
 const pageRows = 100;
-
-/** The time of the last sweep, in answers. */
-export const lastSweepAt = z
-  .nullable(time)
-  .check(z.describe("When the last full round of the sweep began; null before the first"));
 
 const countsSchema = z.strictObject({
   counts: z
@@ -28,23 +21,8 @@ const countsSchema = z.strictObject({
     .record(z.string(), z.int())
     .check(z.describe("Calls in a state now, up to `current_max`. `/why` counts those that wait")),
   current_max: z.int(),
-  last_sweep_at: lastSweepAt,
-  ledger_size: z
-    .nullable(
-      z.strictObject({
-        bytes: z.int(),
-        bytes_max: z.int(),
-        full_at: z
-          .nullable(time)
-          .check(z.describe("When it is full, if it grows as in the last day")),
-      }),
-    )
-    .check(z.describe("null: it may grow without end")),
-  suspended_since: z
-    .nullable(time)
-    .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
+  ...ledgerFields,
 });
-type Counts = z.infer<typeof countsSchema>;
 
 const countCalls = declareRoute({
   operationId: "countCalls",
@@ -81,27 +59,7 @@ async function countsOf(hours: number, now: number, documents: Documents) {
       return count === 0 ? [] : [{ hour: toIsoTime(hour), state: reached, count }];
     }),
   );
-  return {
-    counts,
-    last_sweep_at: findLastSweepAt(read),
-    ledger_size: findSize(read),
-    suspended_since: findSuspendedSince(read),
-  };
-}
-
-/** Returns the time at which the last full round of the sweep began; null before the first one. */
-export function findLastSweepAt(read: DocumentsRead): string | null {
-  const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
-  return fullRoundAt === 0 ? null : toIsoTime(fullRoundAt);
-}
-
-/** Returns the size of the ledger as the sweeps have seen it; null where they see none. */
-function findSize(read: DocumentsRead): Counts["ledger_size"] {
-  const history = read.get(sweepKey.kind, sweepKey.key)?.value.size;
-  const forecast = history && forecastSize(history);
-  if (history === undefined || forecast === undefined) return null;
-  const { bytes, fullAt = null } = forecast;
-  return { bytes, bytes_max: history.bytesMax, full_at: toIsoTime(fullAt) };
+  return { counts, ...toLedgerView(read) };
 }
 
 /** Counts the calls in each state that is not final, up to 500 each. Those that wait are counted by `/why` alone. */

@@ -1,17 +1,14 @@
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import * as z from "#shared/lib/zod.ts";
-import { minuteMs } from "#shared/lib/units.ts";
-import { ledgerKeys, sweepKey } from "#shared/policy/ledger-epoch.ts";
-import { forecastSize } from "#shared/policy/ledger-size.ts";
 import type { Kind, StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { findBreakerNeeds } from "./breakers.ts";
 import { viewsOf } from "./events.ts";
+import { findLedgerNeeds, ledgerNeeds } from "./ledger.ts";
 import { reviewTexts, type Texts, textsOf } from "./need-texts.ts";
-import { findRestoreNeed, restoreNeed } from "./restores.ts";
 import { poolHolders, poolKeys } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { distinctKeys } from "#shared/rules/rule.ts";
@@ -23,9 +20,6 @@ const pagesMax = 4;
 const lettersMax = 200;
 const reviewedMax = 100;
 export const clientsMax = 20;
-/** Age of the last sweep, and share of the ledger's maximum size, from which on a person is needed. */
-const sweepMsMax = 5 * minuteMs;
-const fullShare = 0.7;
 
 const kinds = [
   "breaker",
@@ -33,9 +27,7 @@ const kinds = [
   "review",
   "events",
   "dead_letters",
-  restoreNeed,
-  "ledger_full",
-  "sweep_halted",
+  ...ledgerNeeds,
   "pool",
   "held",
 ] as const;
@@ -98,7 +90,9 @@ export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]
   review: findReviews,
   events: findExhausted,
   dead_letters: findLetters,
-  ledger: findLedgerNeeds,
+  async ledger(deps) {
+    return (await findLedgerNeeds(deps)).map(({ of, texts }) => need(of, texts));
+  },
   pools: findPools,
 };
 
@@ -214,32 +208,6 @@ async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
       textsOf.deadLetters,
     ),
   ];
-}
-
-/** Finds a restored or nearly full ledger, and sweeps that do not get through it. */
-async function findLedgerNeeds({ documents, clock }: RouteDeps): Promise<Found[]> {
-  const read = await documents.read(ledgerKeys);
-  const { fullRoundAt = 0, size } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
-  const found: Found[] = [];
-  const restored = findRestoreNeed(read);
-  if (restored !== undefined) {
-    found.push(need(restored.of, textsOf[restored.text]));
-  } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
-    const since = toIsoTime(fullRoundAt);
-    found.push(need({ id: "sweep", kind: "sweep_halted", what: "sweeps", since }, textsOf.halted));
-  }
-  const forecast = size && forecastSize(size);
-  if (size !== undefined && forecast !== undefined && forecast.bytes > size.bytesMax * fullShare) {
-    const what = `ledger at ${Math.floor((forecast.bytes / size.bytesMax) * 100)} %`;
-    const { fullAt } = forecast;
-    const when =
-      fullAt === undefined
-        ? ""
-        : ` It is full on ${toIsoTime(fullAt).slice(0, 10)}, if it grows as in the last day.`;
-    const { means, fix } = textsOf.full;
-    found.push(need({ id: "full", kind: "ledger_full", what }, { means: means + when, fix }));
-  }
-  return found;
 }
 
 /** Finds agents of which all numbers rest. */

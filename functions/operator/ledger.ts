@@ -1,11 +1,15 @@
 import type { DocumentsRead, StoredDocument } from "#shared/ports/document-kinds.ts";
-import { findRestore, restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { findRestore, ledgerKeys, restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { forecastSize } from "#shared/policy/ledger-size.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
+import type { RouteDeps } from "../api/http/context.ts";
 import { instant, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
+import type { Texts } from "./need-texts.ts";
 
 type Restore = StoredDocument<"restore">["value"];
 
@@ -91,27 +95,7 @@ const confirmRestore = declareRoute({
   },
 });
 
-export const restoreRoutes = [showRestore, confirmRestore];
-
-/** The kind of need of a ledger that was restored, and the reason for which it holds all calls. */
-export const restoreNeed = "restored";
-
-/** Returns the need of a restore that is not dealt with yet, and the name of its texts. */
-export function findRestoreNeed(read: DocumentsRead) {
-  const restore = findRestore(read);
-  if (restore === undefined) return undefined;
-  const since = toIsoTime(restore.since);
-  const id = `${restoreNeed} ${restore.since}`;
-  return {
-    of: { id, kind: restoreNeed, what: "ledger", since, holder: `${restoreNeed} ` },
-    text: restore.state === "confirmed" ? "recovering" : restoreNeed,
-  } as const;
-}
-
-/** Returns the time since which nothing is dialed as the ledger was restored; null where calls are dialed. */
-export function findSuspendedSince(read: DocumentsRead): string | null {
-  return toIsoTime(findRestore(read)?.since ?? null);
-}
+export const ledgerRoutes = [showRestore, confirmRestore];
 
 function viewOf(restore: Restore | undefined): RestoreView {
   const {
@@ -134,3 +118,120 @@ function viewOf(restore: Restore | undefined): RestoreView {
     backlogs_read: pass?.backlogs ?? 0,
   };
 }
+
+/** The time of the last sweep, in answers. */
+export const lastSweepAt = z
+  .nullable(time)
+  .check(z.describe("When the last full round of the sweep began; null before the first"));
+
+const sizeField = z
+  .nullable(
+    z.strictObject({
+      bytes: z.int(),
+      bytes_max: z.int(),
+      full_at: z
+        .nullable(time)
+        .check(z.describe("When it is full, if it grows as in the last day")),
+    }),
+  )
+  .check(z.describe("null: it may grow without end"));
+
+/** The state of the ledger, in answers. */
+export const ledgerFields = {
+  last_sweep_at: lastSweepAt,
+  ledger_size: sizeField,
+  suspended_since: z
+    .nullable(time)
+    .check(z.describe("Since when nothing is dialed, as the ledger was restored; null otherwise")),
+};
+
+/** Returns the state of the ledger, by the documents of `ledgerKeys`. */
+export function toLedgerView(read: DocumentsRead) {
+  return {
+    last_sweep_at: findLastSweepAt(read),
+    ledger_size: findSize(read),
+    suspended_since: toIsoTime(findRestore(read)?.since ?? null),
+  };
+}
+
+/** Returns the time at which the last full round of the sweep began; null before the first one. */
+export function findLastSweepAt(read: DocumentsRead): string | null {
+  const { fullRoundAt = 0 } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
+  return fullRoundAt === 0 ? null : toIsoTime(fullRoundAt);
+}
+
+/** Returns the size of the ledger as the sweeps have seen it; null where they see none. */
+function findSize(read: DocumentsRead): z.infer<typeof sizeField> {
+  const history = read.get(sweepKey.kind, sweepKey.key)?.value.size;
+  const forecast = history && forecastSize(history);
+  if (history === undefined || forecast === undefined) return null;
+  const { bytes, fullAt = null } = forecast;
+  return { bytes, bytes_max: history.bytesMax, full_at: toIsoTime(fullAt) };
+}
+
+/** Age of the last sweep, and share of the ledger's maximum size, from which on a person is needed. */
+const sweepMsMax = 5 * minuteMs;
+const fullShare = 0.7;
+
+/** Kinds of the needs of a ledger: it was restored, it is nearly full, or sweeps do not get through it. */
+export const ledgerNeeds = ["restored", "ledger_full", "sweep_halted"] as const;
+type LedgerNeed = (typeof ledgerNeeds)[number];
+
+/** A need of the ledger, and its words. */
+interface FoundNeed {
+  of: { id: string; kind: LedgerNeed; what: string; since?: string; holder?: string };
+  texts: Texts;
+}
+
+/** Finds a restored or nearly full ledger, and sweeps that do not get through it. */
+export async function findLedgerNeeds({
+  documents,
+  clock,
+}: Pick<RouteDeps, "documents" | "clock">): Promise<FoundNeed[]> {
+  const read = await documents.read(ledgerKeys);
+  const { fullRoundAt = 0, size } = read.get(sweepKey.kind, sweepKey.key)?.value ?? {};
+  const found: FoundNeed[] = [];
+  const restore = findRestore(read);
+  if (restore !== undefined) {
+    const of = { id: `restored ${restore.since}`, kind: "restored", what: "ledger" } as const;
+    const texts = restore.state === "confirmed" ? textsOf.recovering : textsOf.restored;
+    // All calls are held for this reason, which has no name.
+    found.push({ of: { ...of, since: toIsoTime(restore.since), holder: "restored " }, texts });
+  } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
+    const since = toIsoTime(fullRoundAt);
+    const of = { id: "sweep", kind: "sweep_halted", what: "sweeps", since } as const;
+    found.push({ of, texts: textsOf.halted });
+  }
+  const forecast = size && forecastSize(size);
+  if (size !== undefined && forecast !== undefined && forecast.bytes > size.bytesMax * fullShare) {
+    const what = `ledger at ${Math.floor((forecast.bytes / size.bytesMax) * 100)} %`;
+    const { fullAt } = forecast;
+    const when =
+      fullAt === undefined
+        ? ""
+        : ` It is full on ${toIsoTime(fullAt).slice(0, 10)}, if it grows as in the last day.`;
+    const { means, fix } = textsOf.full;
+    const of = { id: "full", kind: "ledger_full", what } as const;
+    found.push({ of, texts: { means: means + when, fix } });
+  }
+  return found;
+}
+
+const textsOf = {
+  restored: {
+    means: "The ledger was restored from a backup, and nothing is dialed.",
+    fix: "Confirm to what time it was restored: npm run calls -- restored.",
+  },
+  recovering: {
+    means: "The calls of the restored ledger are being checked, and nothing is dialed yet.",
+    fix: "Wait until it is finished; progress: npm run calls -- restored.",
+  },
+  full: {
+    means: "The ledger is nearly full.",
+    fix: "Lower retentionDays, or archive finished calls.",
+  },
+  halted: {
+    means: "Sweeps have not checked all calls for five minutes: waiting calls may not be dialed.",
+    fix: "Look at the log of the sweep, and whether its schedule runs.",
+  },
+} as const satisfies Record<string, Texts>;

@@ -63,22 +63,6 @@ export const textsOf = {
     means: "Messages failed a hundred times and are in the object store.",
     fix: "The next sweep handles them; put back or discard those that stay.",
   },
-  restored: {
-    means: "The ledger was restored from a backup, and nothing is dialed.",
-    fix: "Confirm to what time it was restored: npm run calls -- restored.",
-  },
-  recovering: {
-    means: "The calls of the restored ledger are being checked, and nothing is dialed yet.",
-    fix: "Wait until it is finished; progress: npm run calls -- restored.",
-  },
-  full: {
-    means: "The ledger is nearly full.",
-    fix: "Lower retentionDays, or archive finished calls.",
-  },
-  halted: {
-    means: "Sweeps have not checked all calls for five minutes: waiting calls may not be dialed.",
-    fix: "Look at the log of the sweep, and whether its schedule runs.",
-  },
   pool: {
     means: "Carriers have blocked all numbers of the agent's pool, so they rest.",
     fix: "Add numbers to the pool, or wait until the first has rested.",

@@ -21,7 +21,7 @@ import { planRoutes } from "./plan.ts";
 import { redialRoutes } from "./redial.ts";
 import { replayRoutes } from "./replay-events.ts";
 import { requestRoutes } from "./requests.ts";
-import { restoreRoutes } from "./restores.ts";
+import { ledgerRoutes } from "./ledger.ts";
 import { reviewRoutes } from "./review.ts";
 import { resultRoutes } from "./results.ts";
 import { formerKeyRoutes } from "./retire-former-key.ts";
@@ -61,7 +61,7 @@ export const operatorRoutes: readonly Route[] = [
   ...findListedRoutes,
   ...eraseRoutes,
   ...formerKeyRoutes,
-  ...restoreRoutes,
+  ...ledgerRoutes,
   ...deadLetterRoutes,
   ...clientRoutes,
   ...clientReceiverRoutes,

@@ -45,7 +45,7 @@ const rules: Readonly<Record<string, Named>> = {
     most: 6,
     room: [
       "runtime/epoch.ts",
-      "operator/restores.ts",
+      "operator/ledger.ts",
       "calls/restore-row.ts",
       "rules/lost-by-restore.ts",
       "policy/ledger-epoch.ts",
