@@ -1,16 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
-import { toCallId } from "#shared/calls/ids.ts";
-import { parseSplitMark } from "#shared/calls/split-mark.ts";
 import { accountBreakerOf } from "#shared/policy/breakers.ts";
-import { aRequestId } from "#test/support/calls.ts";
 import { openBreaker } from "#test/support/breakers-bench.ts";
-import { type Bench, callsNow, pause, request, resume } from "#test/support/dialer-calls.ts";
+import { type Bench, pause, resume } from "#test/support/dialer-calls.ts";
 import { removeCurrent } from "#test/support/documents.ts";
 import { perTier } from "#test/support/per-tier.ts";
 import { busy, completed, createBench, pollAfter, twilio } from "#test/support/results-bench.ts";
 import { retry } from "#test/support/retry-bench.ts";
+import { armViolations, listRows, postToSplit } from "./split-rules.ts";
 
 const minuteMs = 60_000;
 const armNames = ["agent_a", "agent_b"] as const;
@@ -57,19 +55,11 @@ function createSplit(begun: Record<Arm, number>) {
   };
   const bench = createBench({}, planNow());
   bench.record = async ({ id }) => (id.charCodeAt(20) % 2 === 0 ? busy : completed);
-  const people = new Map<string, number>();
   let last: Parameters<Bench["send"]>[0] | undefined;
 
   async function post(persons: readonly number[]): Promise<void> {
-    const requestId = aRequestId(bench.now());
-    const calls = callsNow(bench, persons.length, { agent_id: "agent_any" }).map((call, index) => {
-      const id = toCallId(requestId, index);
-      people.set(id, persons[index] ?? 0);
-      const phone_number = `+1212555010${persons[index]}`;
-      return { ...call, id, requestId, request: { ...call.request, phone_number } };
-    });
-    last = request(calls);
-    await bench.send(last);
+    const callees = persons.map((person) => ({ phone_number: `+1212555010${person}` }));
+    last = await postToSplit(bench, callees);
     await bench.simulate(5);
   }
   async function free(): Promise<void> {
@@ -116,32 +106,20 @@ function createSplit(begun: Record<Arm, number>) {
     if (typeof one === "object" && ("lose" in one || "weights" in one)) bench.changePlan(planNow());
     return [];
   }
-  return { bench, people, state, take, pass };
+  return { bench, state, take, pass };
 }
 
 /** Checks the rows and requests of a split at the end. */
-async function violations({ bench, people, state }: ReturnType<typeof createSplit>) {
-  const { rows } = await bench.rows.list({ all: true, limit: 1_000 });
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  const armOf = new Map<string, string>();
-  const found: string[] = [];
-  for (const { id, ancestors, agentId, split = "", state: at, dueAt } of rows) {
-    const root = ancestors[0] ?? id;
-    const { since } = parseSplitMark(split) ?? {};
-    const person = `person ${people.get(root)} since ${since}`;
-    if ((armOf.get(person) ?? agentId) !== agentId) found.push(`${person} has two arms`);
-    armOf.set(person, agentId);
-    if (byId.get(root)?.agentId !== agentId) found.push(`the chain of ${root} changes its arm`);
+async function violations({ bench, state }: ReturnType<typeof createSplit>) {
+  const rows = await listRows(bench);
+  const found = armViolations(rows, bench);
+  for (const { id, agentId, state: at, dueAt } of rows) {
     const isFree = armNames.some(
       (name) => name === agentId && !state.held.has(name) && !state.lost.has(name),
     );
     if (at === "WAITING" && isFree && (dueAt ?? 0) < bench.now() - 10 * minuteMs)
       found.push(`${id} of ${agentId} waits, though nothing holds it`);
   }
-  const ids = bench.dialed.map(({ call }) => call.id);
-  if (new Set(ids).size !== ids.length) found.push("somebody is dialed twice");
-  for (const { call } of bench.dialed)
-    if (byId.get(call.id)?.agentId !== call.request.agent_id) found.push("another agent dialed");
   return found;
 }
 

@@ -23,9 +23,14 @@ export const completed: CallResult = {
 };
 
 /** Creates a bench whose provider places every call, and whose plan asks for results. */
-export function createBench(results: object | null = {}, more: object = {}) {
+export function createBench(
+  results: object | null = {},
+  more: object = {},
+  at: { startAt?: string } = {},
+) {
   const bench = createDialerBench({
     plan: { ...twilio, ...(results === null ? {} : { results }), ...more },
+    ...at,
   });
   bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `CA_${id}` });
   return bench;
