@@ -217,7 +217,7 @@ describe("an arm with hours and caps of its own", () => {
     await fc.assert(
       fc.asyncProperty(rules, weights, fc.array(step, { minLength: 4, maxLength: 12 }), property),
       {
-        numRuns: perTier({ quick: 3, slow: 60 }),
+        numRuns: perTier({ quick: 3, slow: 40 }),
         examples: [fullDays, fullMonth],
       },
     );

@@ -29,8 +29,11 @@ export interface Judgement {
 export function createSplitModel(begun: Weights, now: () => number) {
   /** Round in which each live call was posted, by its id: the time of the first call under its weights. */
   const roundOf = new Map<string, number>();
+  /** Weights under which each of them was posted. */
+  const weightsOf = new Map<string, string>();
   /** Results with which the verdict of each round was spoken. */
   const verdicts = new Map<number, NonNullable<Judgement["arms"]>>();
+  let spoken = 0;
   let weights = begun;
   let round: { since: number; weights: string } | undefined;
   const known = () => JSON.stringify(weights);
@@ -59,6 +62,8 @@ export function createSplitModel(begun: Weights, now: () => number) {
   return {
     verdicts,
     countChains,
+    weightsOf,
+    spoken: () => spoken,
     rounds: () => new Set(roundOf.values()),
     currentRound: () => round?.since,
     change(next: Weights): void {
@@ -67,7 +72,10 @@ export function createSplitModel(begun: Weights, now: () => number) {
     /** Notes that a message is delivered: it begins a round, unless the weights are those of the last one. */
     deliver(liveIds: readonly string[]): void {
       if (round?.weights !== known()) round = { since: now(), weights: known() };
-      for (const id of liveIds) roundOf.set(id, round.since);
+      for (const id of liveIds) {
+        roundOf.set(id, round.since);
+        weightsOf.set(id, round.weights);
+      }
     },
     /** Returns what a judgement of these rows must store. */
     judge(rows: readonly CallRow[]): Judgement {
@@ -83,7 +91,18 @@ export function createSplitModel(begun: Weights, now: () => number) {
     /** Notes a judgement that is written now. Only the first one of the round that is under way counts. */
     learn({ since, arms }: Judgement): void {
       if (since === undefined || arms === undefined || since !== round?.since) return;
-      if (!verdicts.has(since)) verdicts.set(since, arms);
+      if (verdicts.has(since)) return;
+      verdicts.set(since, arms);
+      spoken += 1;
+    },
+    /** Copies what a ledger knows. Returns a function that puts the copy back: a verdict that it lacks may be spoken again. */
+    copy(): () => void {
+      const [roundThen, verdictsThen] = [round, [...verdicts]];
+      return () => {
+        round = roundThen;
+        verdicts.clear();
+        for (const [since, arms] of verdictsThen) verdicts.set(since, arms);
+      };
     },
   };
 }

@@ -13,6 +13,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { settingsUnder } from "./dialer-parts.ts";
 import { createMemoryDocuments } from "./memory-documents.ts";
+import type { StoredText } from "#shared/ports/document-kinds.ts";
 import { createMemoryEpochStore } from "./memory-epoch-store.ts";
 import { createMemoryDeadLetters } from "./memory-dead-letters.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
@@ -99,7 +100,8 @@ export function createDialerBench(
   const stored = new Map<string, { id: string; version: string; json: string }>();
   const memory = createMemoryLedger(stored);
   const version = () => `v${++ids}`;
-  const documents = createMemoryDocuments(() => now, version);
+  const storedDocuments = new Map<string, StoredText>();
+  const documents = createMemoryDocuments(() => now, version, storedDocuments);
   const eventsQueue = createMemoryQueue<EventMessage>(() => now);
   /** Dead letters in the object store, by name. */
   const kept = new Map<string, string>();
@@ -465,6 +467,16 @@ export function createDialerBench(
     repairLedger() {
       bench.deps.ledger = memory;
       bench.deps.documents = documents;
+    },
+    /** Copies the ledger, as a backup does. Returns a function that puts the copy back in its stead. */
+    copy(): () => void {
+      const [rows, texts] = [[...stored], [...storedDocuments]];
+      return () => {
+        stored.clear();
+        for (const [id, row] of rows) stored.set(id, row);
+        storedDocuments.clear();
+        for (const [name, text] of texts) storedDocuments.set(name, text);
+      };
     },
     eventsOf: (event: string) => events.filter((one) => one.event === event),
   };
