@@ -19,7 +19,7 @@ interface Counts {
 }
 export const none: Counts = { ended: 0, answered: 0, completed: 0 };
 
-/** What a judgement must store. `arms` is undefined where an arm has too few chains. */
+/** Results that a judgement must store. `arms` is undefined where an arm has too few chains. */
 export interface Judgement {
   since: number | undefined;
   arms: Readonly<Record<string, Counts>> | undefined;

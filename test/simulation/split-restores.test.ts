@@ -23,7 +23,7 @@ interface Story {
   begun: Weights;
   first: readonly number[];
   before: readonly Step[];
-  /** What the restored ledger does not know. */
+  /** Steps of which the restored ledger knows nothing. */
   lost: readonly Step[];
   /** Callees of calls that come before an operator has confirmed the restore. */
   meanwhile: readonly number[];
