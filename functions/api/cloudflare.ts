@@ -8,9 +8,7 @@ import {
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "#shared/cloudflare/queue.ts";
-import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
-import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
-import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import { createR2Stores } from "#shared/cloudflare/r2-stores.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
@@ -47,9 +45,7 @@ function wire(bare: ApiWorkerEnv) {
       now: Date.now,
       freshVersion: () => randomVersion(),
     }),
-    deadLetters: createR2DeadLetters(env.ENVELOPES),
-    journal: createR2Journal(env.ENVELOPES),
-    epochStore: createR2EpochStore(env.ENVELOPES),
+    ...createR2Stores(env.ENVELOPES),
     settings: readApiSettings(environment, { bundledPlan: dialPlan, kinds: routeKinds }, log),
     ...readTokens(environment, log),
     clientRights, // the Worker has the ledger anyway
@@ -88,7 +84,7 @@ export default {
       ...toCloudflareDelivery(message, ENVELOPES),
       envelope: String(message.body),
     }));
-    const deps = { deadLetters: createR2DeadLetters(ENVELOPES), log };
+    const deps = { ...createR2Stores(ENVELOPES), log };
     answerBatch(messages, await asInvocation(() => storeDeadLetters(queue, letters, deps)));
   },
 } satisfies ExportedHandler<ApiWorkerEnv>;

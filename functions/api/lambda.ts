@@ -4,9 +4,6 @@ import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
-import type { EpochStore } from "#shared/ports/epoch-store.ts";
-import type { Journal } from "#shared/ports/journal.ts";
-import type { DeadLetters } from "#shared/ports/dead-letters.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
 import { lazyPort } from "#shared/lib/lazy-port.ts";
@@ -46,19 +43,9 @@ async function createDocuments(): Promise<Documents> {
   });
 }
 
-async function createDeadLetters(): Promise<DeadLetters> {
-  const { createS3DeadLetters } = await import("#shared/aws/s3-dead-letters.ts");
-  return createS3DeadLetters(platform.s3, platform.bucket);
-}
-
-async function createJournal(): Promise<Journal> {
-  const { createS3Journal } = await import("#shared/aws/s3-journal.ts");
-  return createS3Journal(platform.s3, platform.bucket);
-}
-
-async function createEpochStore(): Promise<EpochStore> {
-  const { createS3EpochStore } = await import("#shared/aws/s3-epoch-store.ts");
-  return createS3EpochStore(platform.s3, platform.bucket);
+async function createStores() {
+  const { createS3Stores } = await import("#shared/aws/s3-stores.ts");
+  return createS3Stores(platform.s3, platform.bucket);
 }
 
 const wire = everyFiveMinutes(async () => {
@@ -71,9 +58,9 @@ const wire = everyFiveMinutes(async () => {
     // Only requests with an Idempotency-Key, questions about requests, and operators' requests need these.
     ledger: lazyPort(() => createLedger(retentionMs)),
     documents: lazyPort(createDocuments),
-    deadLetters: lazyPort(createDeadLetters),
-    journal: lazyPort(createJournal),
-    epochStore: lazyPort(createEpochStore),
+    deadLetters: lazyPort(async () => (await createStores()).deadLetters),
+    journal: lazyPort(async () => (await createStores()).journal),
+    epochStore: lazyPort(async () => (await createStores()).epochStore),
     settings,
     ...readTokens(environment, log),
     clientRights: readClientRights(environment),
@@ -108,9 +95,8 @@ async function storeLetters({ Records }: SQSEvent): Promise<SQSBatchResponse> {
     ...toSqsDelivery(record, platform.s3, platform.bucket),
     envelope: record.body,
   }));
-  const deadLetters = await createDeadLetters();
   const queue = Records[0]?.eventSourceARN ?? "";
-  const answers = await storeDeadLetters(queue, letters, { deadLetters, log });
+  const answers = await storeDeadLetters(queue, letters, { ...(await createStores()), log });
   const again = Records.filter((_, index) => answers[index] !== "ack");
   return { batchItemFailures: again.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }

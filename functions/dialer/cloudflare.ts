@@ -1,17 +1,14 @@
-import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { asInvocation, statementsLeft, subrequest } from "#shared/cloudflare/invocation.ts";
 import { createD1Size } from "#shared/cloudflare/d1-size.ts";
-import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
-import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { workerLog as log } from "#shared/lib/log.ts";
 import {
   answerBatch,
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "#shared/cloudflare/queue.ts";
-import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
-import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import { createR2Stores } from "#shared/cloudflare/r2-stores.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { randomVersion } from "#shared/lib/random.ts";
@@ -22,6 +19,7 @@ import { createDialerMemory } from "./runtime/memory.ts";
 import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers } from "./handlers.ts";
 import { minuteMs } from "#shared/lib/units.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 
 /** Cloudflare ends a queue consumer after 15 minutes. The last half minute is for acknowledging. */
 const invocationMsMax = 14.5 * minuteMs;
@@ -50,9 +48,7 @@ function wire(bare: WorkerEnv): Handlers {
     ledger: createD1Ledger(env.LEDGER),
     ledgerSize: createD1Size(env.LEDGER),
     documents: createD1Documents(env.LEDGER, { now, freshVersion: randomVersion }),
-    epochStore: createR2EpochStore(env.ENVELOPES),
-    deadLetters: createR2DeadLetters(env.ENVELOPES),
-    journal: createR2Journal(env.ENVELOPES),
+    ...createR2Stores(env.ENVELOPES),
     settings: readDialerSettings(
       environment,
       {

@@ -3,14 +3,12 @@ import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { type AwsPlatform, createAwsPlatform, everyFiveMinutes } from "#shared/aws/platform.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
-import { createS3EpochStore } from "#shared/aws/s3-epoch-store.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
 import { createWake } from "#shared/aws/lambda-invoke.ts";
 import { lambdaLog as log } from "#shared/aws/log.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
-import { createS3Journal } from "#shared/aws/s3-journal.ts";
-import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createS3Stores } from "#shared/aws/s3-stores.ts";
 import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { sendByNode } from "#shared/aws/node-client.ts";
 import { randomVersion } from "#shared/lib/random.ts";
@@ -66,9 +64,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
       now,
       freshVersion: randomVersion,
     }),
-    epochStore: createS3EpochStore(platform.s3, platform.bucket),
-    journal: createS3Journal(platform.s3, platform.bucket),
-    deadLetters: createS3DeadLetters(platform.s3, platform.bucket),
+    ...createS3Stores(platform.s3, platform.bucket),
     settings,
     clock: systemClock,
     random: { version: randomVersion, fraction: Math.random },

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "#functions/dialer/lambda.ts";
 import { type AwsEngines, localRegion, startAwsEngines } from "#infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
-import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-stores.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
 import { endMarginMs } from "#shared/lib/timing.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";

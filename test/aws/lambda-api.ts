@@ -7,7 +7,7 @@ import { messageSchema } from "#shared/ports/call-messages.ts";
 import { toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
-import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-stores.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { apiEnvironment } from "../support/environment.ts";
 

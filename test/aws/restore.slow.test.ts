@@ -1,7 +1,6 @@
-import { createS3Journal } from "#shared/aws/s3-journal.ts";
+import { createS3EpochStore, createS3Journal } from "#shared/aws/s3-stores.ts";
 import { describeJournal } from "../contracts/journal.ts";
 import { PutItemCommand, ScanCommand, DeleteItemCommand } from "@aws-sdk/client-dynamodb";
-import { createS3EpochStore } from "#shared/aws/s3-epoch-store.ts";
 import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Delivered } from "#shared/ports/queue.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
-import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
+import { createS3DeadLetters } from "#shared/aws/s3-stores.ts";
 import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { describeDeadLetters } from "../contracts/dead-letters.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";

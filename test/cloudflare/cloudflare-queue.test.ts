@@ -5,7 +5,7 @@ import {
   createCloudflareQueue,
   toCloudflareDelivery,
 } from "#shared/cloudflare/queue.ts";
-import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import { createR2DeadLetters } from "#shared/cloudflare/r2-stores.ts";
 import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { describeCallQueue, describeEventsQueue } from "../contracts/call-queue.ts";
 import { describeDeadLetters } from "../contracts/dead-letters.ts";

@@ -1,6 +1,5 @@
-import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
+import { createR2EpochStore, createR2Journal } from "#shared/cloudflare/r2-stores.ts";
 import { describeJournal } from "../contracts/journal.ts";
-import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
 import { epochPrefix } from "#shared/ports/epoch-store.ts";
 import { describeEpochStore } from "../contracts/epoch-store.ts";
 import { describeRestore } from "../contracts/restore.ts";

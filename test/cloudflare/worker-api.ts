@@ -5,7 +5,7 @@ import { messageSchema } from "#shared/ports/call-messages.ts";
 import { eventMessageSchema } from "#shared/ports/event-messages.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
-import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
+import { createR2DeadLetters } from "#shared/cloudflare/r2-stores.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { testEnv } from "./env.ts";
 import worker, { delivered, deliveredEvents } from "./worker.ts";

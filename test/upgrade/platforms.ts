@@ -1,5 +1,9 @@
-import { createR2Journal } from "#shared/cloudflare/r2-journal.ts";
-import { createS3Journal } from "#shared/aws/s3-journal.ts";
+import {
+  createR2DeadLetters,
+  createR2EpochStore,
+  createR2Journal,
+} from "#shared/cloudflare/r2-stores.ts";
+import { createS3DeadLetters, createS3EpochStore, createS3Journal } from "#shared/aws/s3-stores.ts";
 import { type AttributeValue, PutItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
 import type { SQSClient } from "@aws-sdk/client-sqs";
@@ -8,15 +12,11 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { startAwsEngines } from "#infra/local/aws-engines.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
-import { createS3EpochStore } from "#shared/aws/s3-epoch-store.ts";
-import { createS3DeadLetters } from "#shared/aws/s3-dead-letters.ts";
 import { createSqsQueue, toSqsDelivery } from "#shared/aws/sqs-queue.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { rowColumns } from "#shared/cloudflare/d1-rows.ts";
 import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { createCloudflareQueue, toCloudflareDelivery } from "#shared/cloudflare/queue.ts";
-import { createR2DeadLetters } from "#shared/cloudflare/r2-dead-letters.ts";
-import { createR2EpochStore } from "#shared/cloudflare/r2-epoch-store.ts";
 import type { DialerDeps } from "#functions/dialer/runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { CallQueue, Delivered } from "#shared/ports/queue.ts";
