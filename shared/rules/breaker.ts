@@ -121,8 +121,7 @@ export function unreadAlong(target: Along, asked: Asked): "account" | "backlog" 
   return own === unreadable ? "backlog" : undefined;
 }
 
-function openAlong(target: Along, asked: Asked): BreakerDocument[] {
-  const { own, ofAccount } = readAlong(target, asked);
+function openOf({ own, ofAccount }: ReturnType<typeof readAlong>): BreakerDocument[] {
   return [ofAccount, own].flatMap((one) => (one?.value.state === "open" ? [one] : []));
 }
 
@@ -131,11 +130,12 @@ export function backlogRoom(
   { of, target, inFlight }: Omit<BacklogNow, "answers">,
   { documents, now }: ReadFacts,
 ): number | undefined {
-  const open = openAlong(target, { documents });
+  const seen = readAlong(target, { documents });
+  const open = openOf(seen);
   if (open.length > 0) {
     return inFlight === 0 && open.every((one) => mayProbe(one, of, now)) ? 1 : 0;
   }
-  const { own } = readAlong(target, { documents });
+  const { own } = seen;
   return own?.value.state === "half_open" ? own.value.room - inFlight : undefined;
 }
 
@@ -158,7 +158,7 @@ export function isAccountTroubled(target: Along, asked: Asked): boolean {
 
 /** Open breakers refuse calls until their next probe. */
 export function restsUntil(target: Along, asked: Asked): number {
-  return Math.max(0, ...openAlong(target, asked).map(({ value }) => value.probeAt));
+  return Math.max(0, ...openOf(readAlong(target, asked)).map(({ value }) => value.probeAt));
 }
 
 /** A half-open account that answers quickly is soon as fast as before. */
