@@ -11,6 +11,9 @@ import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
 
+/** Maximum letters that a need counts. */
+const countedMax = 200;
+
 type StoredLetter = NonNullable<Awaited<ReturnType<DeadLetters["read"]>>>;
 
 const letterViewSchema = z
@@ -177,6 +180,19 @@ export const deadLetterRoutes = [
   putBackDeadLetter,
   discardDeadLetter,
 ];
+
+/** Finds the need of letters that are stored. */
+export async function findLetterNeeds({ deadLetters }: Pick<RouteDeps, "deadLetters">) {
+  const { letters, next } = await deadLetters.list({ after: undefined, limit: countedMax });
+  if (letters.length === 0) return [];
+  const since = toIsoTime(Math.min(...letters.map(({ storedAt }) => storedAt)));
+  const what = `${letters.length}${next === undefined ? "" : " or more"} dead letters`;
+  const texts = {
+    means: "Messages failed a hundred times and are in the object store.",
+    fix: "The next sweep handles them; put back or discard those that stay.",
+  };
+  return [{ of: { id: "dead_letters", kind: "dead_letters", what, since } as const, texts }];
+}
 
 /** Returns the dead letter in the request's path, or a problem if there is none. */
 async function findLetter(

@@ -6,6 +6,7 @@ import { isReadable } from "#shared/ports/found-documents.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { findBreakerNeeds } from "./breakers.ts";
+import { findLetterNeeds } from "./dead-letters.ts";
 import { viewsOf } from "./events.ts";
 import { findLedgerNeeds, ledgerNeeds } from "./ledger.ts";
 import { reviewTexts, type Texts, textsOf } from "./need-texts.ts";
@@ -16,8 +17,7 @@ import { distinctKeys } from "#shared/rules/rule.ts";
 /** Documents of one page, and maximum pages of a kind: closed breakers stay for a week among the open ones. */
 const pageDocuments = 500;
 const pagesMax = 4;
-/** Maximum letters and calls that are looked at, and maximum clients that a need names. */
-const lettersMax = 200;
+/** Maximum calls that are looked at, and maximum clients that a need names. */
 const reviewedMax = 100;
 export const clientsMax = 20;
 
@@ -89,7 +89,9 @@ export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]
   pauses: findPauses,
   review: findReviews,
   events: findExhausted,
-  dead_letters: findLetters,
+  async dead_letters(deps) {
+    return (await findLetterNeeds(deps)).map(({ of, texts }) => need(of, texts));
+  },
   async ledger(deps) {
     return (await findLedgerNeeds(deps)).map(({ of, texts }) => need(of, texts));
   },
@@ -195,19 +197,6 @@ async function findExhausted(deps: RouteDeps): Promise<Found[]> {
         textsOf.events,
       ),
     );
-}
-
-async function findLetters({ deadLetters }: RouteDeps): Promise<Found[]> {
-  const { letters, next } = await deadLetters.list({ after: undefined, limit: lettersMax });
-  if (letters.length === 0) return [];
-  const since = Math.min(...letters.map(({ storedAt }) => storedAt));
-  const what = `${letters.length}${next === undefined ? "" : " or more"} dead letters`;
-  return [
-    need(
-      { id: "dead_letters", kind: "dead_letters", what, since: toIsoTime(since) },
-      textsOf.deadLetters,
-    ),
-  ];
 }
 
 /** Finds agents of which all numbers rest. */

@@ -59,10 +59,6 @@ export const textsOf = {
     means: "Events failed ten times and are not sent again.",
     fix: "Fix the receiver, then replay its events.",
   },
-  deadLetters: {
-    means: "Messages failed a hundred times and are in the object store.",
-    fix: "The next sweep handles them; put back or discard those that stay.",
-  },
   pool: {
     means: "Carriers have blocked all numbers of the agent's pool, so they rest.",
     fix: "Add numbers to the pool, or wait until the first has rested.",

@@ -17,7 +17,6 @@ export const reasonsOfRows: Texts = {
   },
   claim_lapsed: { means: "The dialer that claimed the call never reported its outcome." },
   claimed: { means: "A dialer has taken the call and is about to dial." },
-  dead_letter: { means: "The call's message failed a hundred times and left the queue." },
   found: { means: "The provider's records show that the call was placed." },
   not_checked: {
     means: "What decides on the call could not be read in time, so nothing was sent.",

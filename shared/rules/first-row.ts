@@ -1,4 +1,4 @@
-import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
+import { type Facts, findVerdict, type Judge, type Texts, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
 
 /** Facts of a call that nobody can dial now. */
@@ -22,3 +22,7 @@ export function judgeFirstRow(
   if (end?.kind !== "end") return { kind: "end", state: "NEEDS_REVIEW", reason };
   return end.state === "EXPIRED" ? { ...end, reason } : end;
 }
+
+export const texts: Texts = {
+  dead_letter: { means: "The call's message failed a hundred times and left the queue." },
+};

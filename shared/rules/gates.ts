@@ -12,7 +12,7 @@ import * as doNotCall from "./do-not-call.ts";
 import * as earlierTries from "./earlier-tries.ts";
 import * as erasure from "./erasure.ts";
 import * as expiry from "./expiry.ts";
-import type { FirstRowFacts } from "./first-row.ts";
+import * as firstRow from "./first-row.ts";
 import * as hours from "./hours.ts";
 import * as liveCalls from "./live-calls.ts";
 import * as lostByRestore from "./lost-by-restore.ts";
@@ -95,7 +95,7 @@ export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = 
 export const rareNumberKeys: readonly Keys<KeyedNumber>[] = [doNotCall.clientKeys, erasure.keys];
 
 /** Ends of a call, whatever its pauses, breakers and paces: of a fresh row, a try, a resend and a forecast. */
-export const ends: readonly Judge<FirstRowFacts>[] = [
+export const ends: readonly Judge<firstRow.FirstRowFacts>[] = [
   erasure.admit,
   cancellation.admit,
   cap.admit,
@@ -313,6 +313,7 @@ export const texts: readonly Texts[] = [
   earlierTries.texts,
   erasure.texts,
   expiry.texts,
+  firstRow.texts,
   hours.texts,
   liveCalls.texts,
   notBefore.texts,

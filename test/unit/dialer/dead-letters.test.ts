@@ -1,7 +1,7 @@
 import { handleStoredLetters } from "#test/support/entries.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-stored-letters.ts";
 import { createHandlers } from "#functions/dialer/handlers.ts";
 import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { toCallId } from "#shared/calls/ids.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-stored-letters.ts";
 import { eraseRows, rememberErasures } from "#shared/policy/erase-number.ts";
 import {
   aCallNow,

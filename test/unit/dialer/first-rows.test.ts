@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-stored-letters.ts";
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { restoreKey } from "#shared/policy/ledger-epoch.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resultsIn, resultsKeyOf, roundKeyOf } from "#shared/policy/split-rounds.ts";
-import { handleDeadLetter } from "#functions/dialer/consume/handle-dead-letter.ts";
+import { handleDeadLetter } from "#functions/dialer/consume/handle-stored-letters.ts";
 import { parseSplitMark } from "#shared/calls/split-mark.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { aRequestId } from "#test/support/calls.ts";

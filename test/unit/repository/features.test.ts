@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, "../../..");
  */
 const features: Readonly<Record<string, { words: RegExp; most: number }>> = {
   "circuit breakers": { words: /breaker/i, most: 23 },
-  "dead letters": { words: /dead.?letter/i, most: 23 },
+  "dead letters": { words: /dead.?letter/i, most: 16 },
   restores: { words: /restore/i, most: 15 },
   // Indexes of DynamoDB have attributes of this name.
   "hash keys": { words: /hash.?key(?!: ["`])/i, most: 13 },
