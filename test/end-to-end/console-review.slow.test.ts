@@ -50,16 +50,27 @@ describe("an operator who reviews calls", () => {
   const inState = async (state: "NEEDS_REVIEW" | "PLACED" | "CANCELLED") =>
     (await server.api.ledger.list({ state, limit: 5000 })).rows;
   const said = (words: RegExp) =>
-    until(async () => words.test((await page.getByRole("status").textContent()) ?? ""));
+    until(async () => {
+      await page.clock.runFor(20);
+      return words.test((await page.getByRole("status").textContent()) ?? "");
+    });
   /** Waits until the call at this position is shown and can be decided. */
   async function shows(position: number, of: number): Promise<void> {
-    await page.getByText(`Call ${position} of ${of} to review`).waitFor();
-    await page.getByRole("list", { name: "What happened" }).waitFor();
+    await seen(page.getByText(`Call ${position} of ${of} to review`));
+    await seen(page.getByRole("list", { name: "What happened" }));
     await until(async () => {
       await page.clock.runFor(100);
       return await button("Mark as placed P").isEnabled();
     });
   }
+  /** Waits until it is seen, while the page's time goes on by steps. */
+  const seen = (locator: Locator) =>
+    until(async () => {
+      await page.clock.runFor(20);
+      return await locator.isVisible();
+    });
+  /** From now on the page's time goes on step by step, however long a busy machine takes for each. */
+  const goBySteps = async () => page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
 
   /** Presses keys within one rendering. */
   const pressAll = (keys: string) =>
@@ -70,6 +81,8 @@ describe("an operator who reviews calls", () => {
 
   it("decides one call by a held key, and sends it when 10 s to undo are over", async () => {
     const placed = (await inState("PLACED")).length;
+    await goBySteps();
+    await shows(1, 7);
     for (let ms = 0; ms < 1500; ms += 50) {
       await page.keyboard.down("p"); // the second and later ones are repeats
       await page.clock.runFor(50);
@@ -84,6 +97,7 @@ describe("an operator who reviews calls", () => {
     expect(sent).toHaveLength(1);
     expect(await inState("NEEDS_REVIEW")).toHaveLength(6);
     expect(await inState("PLACED")).toHaveLength(placed + 1);
+    await page.clock.resume();
     await page.getByRole("region", { name: "Last decision" }).waitFor();
     expect(await flawsOf(page)).toEqual([]);
   });
@@ -187,13 +201,7 @@ describe("an operator who reviews calls", () => {
 
   it("undoes within 10 s, in any view, and nothing is sent", async () => {
     const before = await inState("NEEDS_REVIEW");
-    // The page's time goes on step by step, however long a busy machine takes for each.
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 60_000));
-    const seen = (locator: Locator) =>
-      until(async () => {
-        await page.clock.runFor(20);
-        return await locator.isVisible();
-      });
+    await goBySteps();
     await shows(1, 7);
     await page.keyboard.press("c");
     await seen(bar().getByText("Not placed: close"));
@@ -236,22 +244,24 @@ describe("an operator who reviews calls", () => {
     await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
     await page.getByText("Do something with all of these …").click();
     await button("Cancel …").click();
-    const confirm = async () => {
+    const typeCount = async () => {
       await page.getByLabel("Type 310 to confirm").fill("310");
       expect(await flawsOf(page)).toEqual([]);
-      await button("Cancel: 310 calls").click();
     };
     const waitingNow = async () =>
       (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows.filter(
         ({ request }) => request?.agent_id === "agent_paris",
       );
-    await confirm();
+    await typeCount();
+    await goBySteps();
+    await button("Cancel: 310 calls").click();
     // For ten seconds it can be undone, and nothing has been done.
-    await page.getByText(/^Cancel: 310 calls, in \d+ s, unless you undo it/).waitFor();
+    await seen(page.getByText(/^Cancel: 310 calls, in \d+ s, unless you undo it/));
     await page.clock.runFor(8_000);
     await button("Undo").click();
     await said(/^Undone, nothing was changed: Cancel, /);
     await page.clock.runFor(20_000);
+    await page.clock.resume();
     expect(await waitingNow()).toHaveLength(310);
     await button("Cancel …").click();
     let parts = 0;
@@ -261,7 +271,8 @@ describe("an operator who reviews calls", () => {
       if (++parts === 3) await stopped;
       await route.continue();
     });
-    await confirm();
+    await typeCount();
+    await button("Cancel: 310 calls").click();
     await page.getByText("45 of 310 done").waitFor();
     expect(await flawsOf(page)).toEqual([]);
     await button("Stop").click();
