@@ -10,6 +10,7 @@ import {
   keepCompiled,
   limits,
   native,
+  patientLimits,
   root,
   workerdSetup,
 } from "./vitest.shared.ts";
@@ -65,6 +66,7 @@ export default defineConfig({
           ...native,
           name: "aws",
           isolate: false,
+          setupFiles: patientLimits,
           include: ["test/aws/**/*.test.ts"],
         },
       },

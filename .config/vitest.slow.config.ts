@@ -44,10 +44,21 @@ export default defineConfig({
             "test/support/short-connections.ts",
             keepCompiled,
           ],
-          include: ["unit", "simulation", "upgrade", "end-to-end", "aws"].flatMap((folder) =>
+          include: ["unit", "simulation", "upgrade", "end-to-end"].flatMap((folder) =>
             slowFiles(`test/${folder}`),
           ),
-          exclude: startedInAFile,
+          ...limits(serviceHangMs),
+        },
+      },
+      {
+        root,
+        test: {
+          ...slow,
+          ...native,
+          name: "aws",
+          isolate: false,
+          setupFiles: ["test/support/end-left-work.ts", patientLimits],
+          include: slowFiles("test/aws").filter((file) => !startedInAFile.includes(file)),
           ...limits(serviceHangMs),
         },
       },
@@ -78,6 +89,7 @@ export default defineConfig({
           ...native,
           name: "aws on dynalite",
           isolate: false,
+          setupFiles: patientLimits,
           include: ["test/aws/{dynamodb,engine}-*.test.ts"],
           // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
           provide: { tier: "quick", dynamoEngine: "dynalite" },
