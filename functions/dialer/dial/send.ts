@@ -1,7 +1,6 @@
 import { recordSlow } from "../record/answer-times.ts";
-import type { Ready, LastLook } from "./check.ts";
+import type { Ready } from "./check.ts";
 import { keyReadMs, slowMs } from "#shared/lib/timing.ts";
-import type { Route } from "#shared/calls/call-request.ts";
 import { findReceiver } from "#shared/dial-plan/receivers.ts";
 import { findCurrentSince } from "#shared/policy/number-entries.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
@@ -29,39 +28,26 @@ export async function sendRequest(
   { read, lastLook }: Ready,
   deps: SendDeps,
 ): Promise<Refusal | Sent> {
-  const sentAt = deps.clock.now();
-  let isUnderWay = true;
-  void deps.clock.sleep(slowMs).then(() => {
-    if (isUnderWay) return recordSlow(claim.dial, read, deps);
-    return undefined;
-  });
-  const outcome = await request(claim, { guarded: lastLook.guarded, read }, deps);
-  isUnderWay = false;
-  if (outcome === undefined) return { refused: lastLook.refused() };
-  return { outcome, sentAt, answerMs: deps.clock.now() - sentAt, read };
-}
-
-/** Sends the request. Undefined: the last look withheld it. */
-async function request(
-  claim: Claim,
-  { guarded, read }: Pick<LastLook, "guarded"> & { read: DocumentsRead },
-  deps: SendDeps,
-): Promise<DialOutcome | undefined> {
-  const { settings, log } = deps;
+  const { settings, clock, log } = deps;
   const { dial, row } = claim;
   const { route, account } = dial.target;
   const { timeoutSeconds, maxCallMinutes } = account;
-  const attempt = row.attempt - (row.claims.length - 1);
-  return settings
+  const sentAt = clock.now();
+  let isUnderWay = true;
+  void clock.sleep(slowMs).then(() => {
+    if (isUnderWay) return recordSlow(dial, read, deps);
+    return undefined;
+  });
+  const outcome = await settings
     .providerOf(route)
     .dial(
       {
         call: dial.call,
-        attempt,
+        attempt: row.attempt - (row.claims.length - 1),
         timeoutSeconds,
         maxCallMinutes,
-        guarded,
-        callbackUrl: toCallbackUrl(claim, { route, hashKey: urlKeyOf(read, deps) }, settings),
+        guarded: lastLook.guarded,
+        callbackUrl: toCallbackUrl(claim, read, deps),
         reportsAnswer: findReceiver(row, settings.plan)?.types.includes("call.answered"),
       },
       route,
@@ -72,18 +58,25 @@ async function request(
       log("alarm", "provider.threw", { call_id: row.id, error: errorForLog(error) });
       return { kind: "unknown", code: "provider_threw" };
     });
+  isUnderWay = false;
+  if (outcome === undefined) return { refused: lastLook.refused() };
+  return { outcome, sentAt, answerMs: clock.now() - sentAt, read };
 }
 
 /** Returns the URL to which the provider is to report the call's end. A resend repeats the first request's URL. */
 function toCallbackUrl(
-  { row, version }: Claim,
-  { route, hashKey }: { route: Route; hashKey: string },
-  { plan, publicUrl }: SendDeps["settings"],
+  { dial, row, version }: Claim,
+  read: DocumentsRead,
+  deps: SendDeps,
 ): string | undefined {
+  const { plan, publicUrl } = deps.settings;
   if (publicUrl === undefined || plan.results === undefined) return undefined;
   const { id, numberHash } = row;
   const call = { id, claim: row.claims[0] ?? version, numberHash };
-  return callbackAddressAlong(route, call, { publicUrl, hashKey });
+  return callbackAddressAlong(dial.target.route, call, {
+    publicUrl,
+    hashKey: urlKeyOf(read, deps),
+  });
 }
 
 /**
