@@ -3,7 +3,7 @@ import { accountOf } from "../support/account-of.ts";
  * Asks about ten thousand calls that stay open for four hours, in a process of its own. They are placed within an hour,
  * as a pace of three a second does. Minutes pass at once, and so do the waits between asks.
  */
-import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
+import { nextPollAt } from "#functions/dialer/record/due-times.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { resultsLane } from "#shared/calls/lane.ts";
 import { toCallId, createRequestId } from "#shared/calls/ids.ts";

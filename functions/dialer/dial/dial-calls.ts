@@ -22,7 +22,7 @@ import { dialCall } from "./dial-call.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { lookUpCalls } from "../look-up/look-up-calls.ts";
 import { changeRows } from "../record/change-rows.ts";
-import { findNextPollAt } from "../record/to-settlement.ts";
+import { findNextPollAt } from "../record/due-times.ts";
 import { renewEntries } from "../record/renew-entries.ts";
 import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import { dayMs } from "#shared/lib/units.ts";

@@ -5,9 +5,9 @@ import type { Held } from "./check.ts";
 import type { Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
-import { findSettlement, recordAnswer } from "../record/provider-answer.ts";
+import { recordAnswer, toSettlement } from "../record/provider-answer.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
-import { unknownDueAt } from "../record/to-settlement.ts";
+import { unknownDueAt } from "../record/due-times.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
 import { logDecision } from "../record/write-decisions.ts";
 import type { Sent } from "./send.ts";
@@ -26,20 +26,19 @@ export async function settleCall(
     slots.release();
     return settleUnsent(held, sent, batch);
   }
-  // The next call can be claimed while this one is settled, in the same round trip.
-  if (isAboutCall(sent.outcome)) {
-    slots.release();
-    const { dial } = claim;
-    const { answerMs, read } = sent;
-    const times = { answerMs, checkedMs: dial.permission?.ms ?? 0, read };
-    const settling = settleSent(held, sent, batch);
-    const [result] = await Promise.all([settling, recordAnswerTime(dial, times, batch.deps)]);
-    return result;
+  const { dial } = claim;
+  if (!isAboutCall(sent.outcome)) {
+    // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are not
+    // released until the breaker has counted the request, because the breaker may open.
+    batch.stopped.add(dial.backlog);
+    return settleSent(held, sent, batch);
   }
-  // After an unanswered or refused request, the delivery sends no more calls of the backlog. The slots are not
-  // released until the breaker has counted the request, because the breaker may open.
-  batch.stopped.add(claim.dial.backlog);
-  return settleSent(held, sent, batch);
+  // The next call can be claimed while this one is settled, in the same round trip.
+  slots.release();
+  const times = { ...sent, checkedMs: dial.permission?.ms ?? 0 };
+  const settling = settleSent(held, sent, batch);
+  const [result] = await Promise.all([settling, recordAnswerTime(dial, times, batch.deps)]);
+  return result;
 }
 
 /** True if the answer concerns only this call, so that the backlog's next call may go. */
@@ -79,7 +78,7 @@ async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Res
   const { dial, row, version, startedAt } = claim;
   const { call, target, expiresAt } = dial;
   const answer = { ...sent, row, call, target };
-  const settlement = findSettlement(answer, { claim: version, expiresAt }, deps);
+  const settlement = toSettlement(answer, { claim: version, expiresAt }, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
   const mayRing = sent.outcome.kind === "placed" || sent.outcome.kind === "unknown";
   await Promise.all([mayRing ? undefined : taken.give(), recordAnswer(answer, deps)]);

@@ -11,8 +11,8 @@ import { createCaps } from "../record/number-caps.ts";
 import { requestLimits } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { findSettlement, recordAnswer } from "../record/provider-answer.ts";
-import { findNextPollAt, unknownDueAt } from "../record/to-settlement.ts";
+import { recordAnswer, toSettlement } from "../record/provider-answer.ts";
+import { findNextPollAt, unknownDueAt } from "../record/due-times.ts";
 import {
   type FoundCall,
   type NotPlaced,
@@ -191,7 +191,7 @@ async function settleNotPlaced(
   const resolver = createResolver(settings.table, () => undefined);
   const { expiresAt } = resolver.resolve(call, row);
   const answer = { outcome, row, call, target: resolver.along(route, row), sentAt: row.claimedAt };
-  const settlement = findSettlement(answer, { claim, expiresAt }, deps);
+  const settlement = toSettlement(answer, { claim, expiresAt }, deps);
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   await createCaps(deps).release({ row, version: claim }, route);
   // An old record says nothing of the account as it is now.

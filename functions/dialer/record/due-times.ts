@@ -1,80 +1,9 @@
 import { sandboxType } from "#shared/calls/call-request.ts";
 import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
-import type { Settlement } from "#shared/calls/transitions.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { testPollMs } from "#shared/providers/sandbox.ts";
-import { type DialOutcome, retryAfterMsMax } from "#shared/providers/provider.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-
-/** A claim whose provider has answered. */
-interface Answered {
-  row: CallRow;
-  claim: string;
-  /** Time at which the call expires, in milliseconds since the epoch. */
-  expiresAt: number;
-  /** True if a refusal does not end the call. */
-  isPutBack?: boolean;
-}
-
-/** Returns the settlement of a claim by its provider's answer. */
-export function toSettlement(
-  outcome: DialOutcome,
-  { row, claim, expiresAt, isPutBack = false }: Answered,
-  deps: Pick<DialerDeps, "clock" | "random" | "settings">,
-): Settlement {
-  const now = deps.clock.now();
-  const fraction = deps.random.fraction();
-  const base = { id: row.id, claim, at: now };
-  const waiting = (reason: string, dueAt: number): Settlement => ({
-    ...base,
-    state: "WAITING",
-    reason,
-    dueAt: Math.min(Math.round(dueAt), expiresAt),
-  });
-  if (outcome.kind === "placed") {
-    const { providerCallId } = outcome;
-    const pollAt = findNextPollAt(row, now, deps);
-    const known = {
-      ...(providerCallId === undefined ? {} : { providerCallId }),
-      ...(pollAt === undefined ? {} : { pollAt }),
-    };
-    return { ...base, state: "PLACED", reason: "placed", ...known };
-  }
-  if (outcome.kind === "unknown" || row.resent) {
-    return {
-      ...base,
-      state: "UNKNOWN",
-      reason: outcome.code,
-      dueAt: unknownDueAt(row, { now, fraction }, deps),
-    };
-  }
-  switch (outcome.kind) {
-    case "rejected":
-    case "forbidden": {
-      if (isPutBack) return waiting(outcome.code, now);
-      const state = outcome.kind === "rejected" ? "REJECTED" : "NEEDS_REVIEW";
-      return { ...base, state, reason: outcome.code };
-    }
-    // A row that waits again after an answer goes behind due rows, so that it blocks none.
-    case "account_refused":
-    case "route_refused":
-      return waiting(outcome.code, now);
-    case "not_placed": {
-      const { blamesNumber, retryAfterSeconds = 0 } = outcome;
-      // Otherwise the backlog's breaker waits for as long as the provider asks.
-      const askedMs =
-        blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;
-      const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + fraction * 1000;
-      return waiting(outcome.code, now + waitMs);
-    }
-  }
-}
-
-/** Wait of a row whose call certainly was not placed: 1, 2, 4 … 60 s; in milliseconds. */
-function comeBackMs(attempt: number): number {
-  return Math.min(1000 * 2 ** (Math.max(1, attempt) - 1), minuteMs);
-}
 
 /**
  * Delay of the first look-up, as providers may not list a new call at once. The next ones follow after 1, 2, 4 …

@@ -2,15 +2,16 @@ import type { Call } from "#shared/calls/call-request.ts";
 import type { CallRow, ClientAgent } from "#shared/calls/call-row.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
 import { errorForLog } from "#shared/lib/log.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 import { failureKeysOf } from "#shared/policy/breakers.ts";
 import type { DocumentKey, DocumentsRead } from "#shared/ports/document-kinds.ts";
-import type { DialOutcome } from "#shared/providers/provider.ts";
+import { type DialOutcome, retryAfterMsMax } from "#shared/providers/provider.ts";
 import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
 import { countryOf } from "#shared/telephony/phone-number.ts";
 import { recordOutcome } from "../breakers/record-outcome.ts";
 import { isRefusedProbe } from "../breakers/refused-probe.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
-import { toSettlement } from "./to-settlement.ts";
+import { findNextPollAt, unknownDueAt } from "./due-times.ts";
 
 /** A provider's answer to the request of a claimed call. */
 interface ProviderAnswer {
@@ -32,14 +33,65 @@ export function listAnswerKeys(
   return failureKeysOf(of, breakers);
 }
 
-/** Returns the settlement of a claim by its answer. A refused probe says nothing of its call, which goes behind the others. */
-export function findSettlement(
+/** Returns the settlement of a claim by its answer. */
+export function toSettlement(
   { outcome, row, read }: ProviderAnswer,
-  of: { claim: string; expiresAt: number },
+  { claim, expiresAt }: { claim: string; expiresAt: number },
   deps: Pick<DialerDeps, "clock" | "random" | "settings">,
 ): Settlement {
-  const isPutBack = read !== undefined && isRefusedProbe(outcome, row, read);
-  return toSettlement(outcome, { ...of, row, isPutBack }, deps);
+  const now = deps.clock.now();
+  const fraction = deps.random.fraction();
+  const base = { id: row.id, claim, at: now };
+  const waiting = (reason: string, dueAt: number): Settlement => ({
+    ...base,
+    state: "WAITING",
+    reason,
+    dueAt: Math.min(Math.round(dueAt), expiresAt),
+  });
+  if (outcome.kind === "placed") {
+    const { providerCallId } = outcome;
+    const pollAt = findNextPollAt(row, now, deps);
+    const known = {
+      ...(providerCallId === undefined ? {} : { providerCallId }),
+      ...(pollAt === undefined ? {} : { pollAt }),
+    };
+    return { ...base, state: "PLACED", reason: "placed", ...known };
+  }
+  if (outcome.kind === "unknown" || row.resent) {
+    return {
+      ...base,
+      state: "UNKNOWN",
+      reason: outcome.code,
+      dueAt: unknownDueAt(row, { now, fraction }, deps),
+    };
+  }
+  switch (outcome.kind) {
+    case "rejected":
+    case "forbidden": {
+      // A refused probe says nothing of its call, which goes behind the others.
+      if (read !== undefined && isRefusedProbe(outcome, row, read))
+        return waiting(outcome.code, now);
+      const state = outcome.kind === "rejected" ? "REJECTED" : "NEEDS_REVIEW";
+      return { ...base, state, reason: outcome.code };
+    }
+    // A row that waits again after an answer goes behind due rows, so that it blocks none.
+    case "account_refused":
+    case "route_refused":
+      return waiting(outcome.code, now);
+    case "not_placed": {
+      const { blamesNumber, retryAfterSeconds = 0 } = outcome;
+      // Otherwise the backlog's breaker waits for as long as the provider asks.
+      const askedMs =
+        blamesNumber === true ? Math.min(retryAfterSeconds * 1000, retryAfterMsMax) : 0;
+      const waitMs = Math.max(askedMs, comeBackMs(row.attempt)) + fraction * 1000;
+      return waiting(outcome.code, now + waitMs);
+    }
+  }
+}
+
+/** Wait of a row whose call certainly was not placed: 1, 2, 4 … 60 s; in milliseconds. */
+function comeBackMs(attempt: number): number {
+  return Math.min(1000 * 2 ** (Math.max(1, attempt) - 1), minuteMs);
 }
 
 /** Applies a settled answer to the breakers. Never throws: only counts of the answer are lost. */

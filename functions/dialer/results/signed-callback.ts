@@ -14,7 +14,7 @@ import { halts } from "#shared/rules/gates.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { settleProved } from "../record/settle-proved.ts";
-import { findNextPollAt } from "../record/to-settlement.ts";
+import { findNextPollAt } from "../record/due-times.ts";
 import { retryLater } from "../runtime/retry-later.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { listCallee, listHash, optOut } from "./opt-out.ts";

@@ -13,7 +13,7 @@ import { changeRows } from "../record/change-rows.ts";
 import { watchResults } from "./watch-results.ts";
 import { followLateWish } from "./call-backs.ts";
 import { cancelNextTry, completeResult, makeNextTries } from "./next-tries.ts";
-import { findNextPollAt, isPolledLast } from "../record/to-settlement.ts";
+import { findNextPollAt, isPolledLast } from "../record/due-times.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /** A placed call that is polled for its result. */

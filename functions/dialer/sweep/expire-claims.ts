@@ -1,7 +1,7 @@
 import { expireClaim } from "#shared/calls/transitions.ts";
 import type { RowDeps } from "../runtime/context.ts";
 import { changeRows } from "../record/change-rows.ts";
-import { unknownDueAt } from "../record/to-settlement.ts";
+import { unknownDueAt } from "../record/due-times.ts";
 
 /** Maximum calls under way that are read, and maximum rows of one write. */
 const dialingMax = 5_000;

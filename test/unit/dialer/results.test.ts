@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextPollAt } from "#functions/dialer/record/to-settlement.ts";
+import { nextPollAt } from "#functions/dialer/record/due-times.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
