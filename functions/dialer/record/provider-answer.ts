@@ -103,19 +103,12 @@ export async function recordAnswer(answer: ProviderAnswer, deps: RowDeps): Promi
     const { client, agentId, numberHash } = row;
     const { route, account } = target;
     const country = countryOf(call.request.phone_number);
-    const read = answer.read ?? (await readNow(row, target, deps));
+    const breakers = target.breakers.map((key) => ({ kind: "breaker", key }) as const);
+    const keys = [...breakers, ...listAnswerKeys(row, target)];
+    const read = answer.read ?? (await deps.documents.read(keys));
     const judged = { client, agentId, numberHash, country, route, account: account.name, sentAt };
     await recordOutcome(outcome, { call: judged, read }, deps);
   } catch (error) {
     deps.log("warning", "breaker.update_failed", { call_id: row.id, error: errorForLog(error) });
   }
-}
-
-function readNow(
-  row: CallRow,
-  target: ResolvedRoute,
-  { documents }: Pick<DialerDeps, "documents">,
-): Promise<DocumentsRead> {
-  const breakers = target.breakers.map((key) => ({ kind: "breaker", key }) as const);
-  return documents.read([...breakers, ...listAnswerKeys(row, target)]);
 }
