@@ -71,7 +71,8 @@ export async function checkCall(
     if (!isConnected) return { refused: unconnected };
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
-    const ordered = judgeOrders(claim, { read, judges: permitTime }, batch);
+    const known = { at: deps.clock.now(), documents: read, stopped: batch.stopped };
+    const ordered = findVerdict(permitTime, claim.dial, known);
     if (ordered !== undefined) return { refused: ordered };
     if (!(await probe.take(probedBy(target, read)))) return { refused: unprobed };
     const late = judgeClock(claim, {}, deps);
@@ -102,16 +103,6 @@ async function waitForPermit(
   if (slots.connection === undefined) return false;
   await clock.sleep(permitAt - clock.now());
   return true;
-}
-
-/** Asks judges whether a claimed call may go by these documents. */
-function judgeOrders(
-  { dial }: Pick<Claim, "dial">,
-  { read, judges }: { read: ControlDocuments; judges: typeof permitTime },
-  { deps: { clock }, stopped }: Pick<DialBatch, "deps" | "stopped">,
-): Verdict | undefined {
-  const facts = { at: clock.now(), documents: read, stopped };
-  return findVerdict(judges, dial, facts);
 }
 
 /**
@@ -150,16 +141,16 @@ export interface LastLook {
 export function createLastLook(
   claim: Claim,
   read: ControlDocuments,
-  batch: Pick<DialBatch, "deps" | "documents" | "stopped">,
+  { deps, documents }: Pick<DialBatch, "deps" | "documents">,
 ): LastLook {
-  const { deps, documents } = batch;
   const { timeoutSeconds } = claim.dial.target.account;
   let refused: Verdict | undefined;
 
   async function look(preliminaryMs: number): Promise<Verdict | undefined> {
     try {
       const now = await documents(deps.clock.now());
-      if (now !== read) refused = judgeOrders(claim, { read: now, judges: orders }, batch);
+      const known = { at: deps.clock.now(), documents: now };
+      if (now !== read) refused = findVerdict(orders, claim.dial, known);
     } catch (error) {
       deps.log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
       refused = hold("not_checked");

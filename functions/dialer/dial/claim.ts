@@ -8,7 +8,7 @@ import {
   beforeClaimInDelivery,
   lapsed,
 } from "#shared/rules/gates.ts";
-import { type Facts, findVerdict, type Judge, type Verdict } from "#shared/rules/rule.ts";
+import { findVerdict, type Verdict } from "#shared/rules/rule.ts";
 import type { Dial } from "../decide/decide-delivered.ts";
 import { sendOutcome } from "../record/settle.ts";
 import { toNewCall } from "../record/write-decisions.ts";
@@ -25,23 +25,14 @@ export async function findObstacle(dial: Dial, batch: DialBatch): Promise<Verdic
   const now = clock.now();
   const { permission } = dial;
   const byClock = { now, at: now, schedule, permission, stopped, deadline };
-  const late = judgeUnclaimed(beforeClaim, dial, byClock);
-  if (late !== undefined) return late;
+  const late = findVerdict(beforeClaim, dial, byClock);
+  // A fresh call that keeps its place is due now, as it may have waited.
+  if (late !== undefined) return late.kind === "hold" ? { firstDueAt: now, ...late } : late;
   const { dialAt: at } = dial;
-  const stop = judgeUnclaimed(beforeClaimInDelivery, dial, { ...byClock, at });
+  const stop = findVerdict(beforeClaimInDelivery, dial, { ...byClock, at });
   if (stop !== undefined) return stop;
   const read = await documents(clock.now()).catch(() => undefined); // controls are read again under the claim
-  return read && judgeUnclaimed(beforeClaimByDocuments, dial, { at, documents: read });
-}
-
-/** Asks judges about a call before its claim. A fresh call that keeps its place is due at the time that was judged. */
-function judgeUnclaimed<Asked extends Pick<Facts, "at">>(
-  judges: readonly Judge<Asked>[],
-  dial: Dial,
-  facts: Asked,
-): Verdict | undefined {
-  const verdict = findVerdict(judges, dial, facts);
-  return verdict?.kind === "hold" ? { firstDueAt: facts.at, ...verdict } : verdict;
+  return read && findVerdict(beforeClaimByDocuments, dial, { at, documents: read });
 }
 
 /** Claims a call, if nothing stands in its way. If the write's answer is lost, the row is read, as it may be claimed. */
