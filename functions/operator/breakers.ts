@@ -160,7 +160,7 @@ export async function findBreakerNeeds(
     .filter(({ cause }) => !throttles.has(cause))
     .map((view) => {
       const { key, kind, name, client, code, opened_at } = view;
-      const of = {
+      return {
         id: `breaker ${key}`,
         kind: "breaker",
         what: kind === "backlog" ? `client and agent ${name}` : `${kind} ${name}`,
@@ -170,8 +170,8 @@ export async function findBreakerNeeds(
         code,
         resume: { breaker: key },
         ...(kind === "receiver" ? {} : { holder: `${unprobed.reason} ${key}` }),
+        ...textsOf(view),
       } as const;
-      return { of, texts: textsOf(view) };
     });
 }
 

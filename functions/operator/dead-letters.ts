@@ -187,11 +187,15 @@ export async function findLetterNeeds({ deadLetters }: Pick<RouteDeps, "deadLett
   if (letters.length === 0) return [];
   const since = toIsoTime(Math.min(...letters.map(({ storedAt }) => storedAt)));
   const what = `${letters.length}${next === undefined ? "" : " or more"} dead letters`;
-  const texts = {
+  const need = {
+    id: "dead_letters",
+    kind: "dead_letters",
+    what,
+    since,
     means: "Messages failed a hundred times and are in the object store.",
     fix: "The next sweep handles them; put back or discard those that stay.",
-  };
-  return [{ of: { id: "dead_letters", kind: "dead_letters", what, since } as const, texts }];
+  } as const;
+  return [need];
 }
 
 /** Returns the dead letter in the request's path, or a problem if there is none. */

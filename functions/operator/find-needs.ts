@@ -80,36 +80,28 @@ export type Need = z.infer<typeof needSchema>;
 /** A need without a count of its held calls. `holder`: its name among the holders of waiting calls. */
 export type Found = Need & { holder?: string };
 
-/** Finds the needs of each part. They throw if it cannot be read. */
-export const readers: Readonly<Record<Part, (deps: RouteDeps) => Promise<Found[]>>> = {
-  async breakers(deps) {
-    const found = await findBreakerNeeds(await listOf("breaker", deps), deps.documents);
-    return found.map(({ of, texts }) => need(of, texts));
-  },
+/** What is known of a need. The rest is null. */
+type KnownNeed = Pick<Need, "id" | "kind" | "what" | "means" | "fix"> & Partial<Found>;
+
+const finders: Readonly<Record<Part, (deps: RouteDeps) => Promise<KnownNeed[]>>> = {
+  breakers: async (deps) => findBreakerNeeds(await listOf("breaker", deps), deps.documents),
   pauses: findPauses,
   review: findReviews,
   events: findExhausted,
-  async dead_letters(deps) {
-    return (await findLetterNeeds(deps)).map(({ of, texts }) => need(of, texts));
-  },
-  async ledger(deps) {
-    return (await findLedgerNeeds(deps)).map(({ of, texts }) => need(of, texts));
-  },
+  dead_letters: findLetterNeeds,
+  ledger: findLedgerNeeds,
   pools: findPools,
 };
 
-/** Makes a need of what is known of it. */
-export function need(of: Pick<Need, "id" | "kind" | "what"> & Partial<Found>, texts: Texts): Found {
+/** Finds the needs of a part. @throws if it cannot be read */
+export async function findNeeds(part: Part, deps: RouteDeps): Promise<Found[]> {
+  return (await finders[part](deps)).map(toNeed);
+}
+
+/** Completes a need. */
+export function toNeed(of: KnownNeed): Found {
   const unknown = { account: null, clients: [], calls: null, calls_max: null };
-  return {
-    ...unknown,
-    since: null,
-    code: null,
-    resume: null,
-    means: texts.means,
-    fix: texts.fix,
-    ...of,
-  };
+  return { ...unknown, since: null, code: null, resume: null, ...of };
 }
 
 async function listOf<K extends Kind>(kind: K, deps: RouteDeps): Promise<StoredDocument<K>[]> {
@@ -124,22 +116,20 @@ async function listOf<K extends Kind>(kind: K, deps: RouteDeps): Promise<StoredD
   return found;
 }
 
-async function findPauses(deps: RouteDeps): Promise<Found[]> {
+async function findPauses(deps: RouteDeps): Promise<KnownNeed[]> {
   return (await listOf("pause", deps)).map(({ key, value: { of, at, by, reason, until } }) => {
     const [[kind, name] = ["", ""]] = Object.entries<string>(of);
-    return need(
-      {
-        id: `pause ${key} ${at}`,
-        kind: "pause",
-        what: `${kind} ${name}`,
-        account: kind === "account" ? name : null,
-        clients: kind === "client" ? [name] : [],
-        since: toIsoTime(at),
-        resume: { [kind === "agent" ? "agent_id" : kind]: name },
-        holder: `paused ${kind} ${name}`,
-      },
-      by === "system" ? textsOf.systemPause : pauseTexts({ reason, until }),
-    );
+    return {
+      id: `pause ${key} ${at}`,
+      kind: "pause",
+      what: `${kind} ${name}`,
+      account: kind === "account" ? name : null,
+      clients: kind === "client" ? [name] : [],
+      since: toIsoTime(at),
+      resume: { [kind === "agent" ? "agent_id" : kind]: name },
+      holder: `paused ${kind} ${name}`,
+      ...(by === "system" ? textsOf.systemPause : pauseTexts({ reason, until })),
+    };
   });
 }
 
@@ -152,7 +142,7 @@ function pauseTexts({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until"
 }
 
 /** Finds calls that wait for a decision, by their account and reason: the oldest, as the review shows them. */
-async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
+async function findReviews({ ledger }: RouteDeps): Promise<KnownNeed[]> {
   const { rows, next } = await ledger.listOldest({ state: "NEEDS_REVIEW", limit: reviewedMax });
   const accountOf = ({ route }: CallRow) => route?.account ?? null;
   const groups = Map.groupBy(rows, (row) => JSON.stringify([accountOf(row), row.reason]));
@@ -161,46 +151,40 @@ async function findReviews({ ledger }: RouteDeps): Promise<Found[]> {
     if (one === undefined) return [];
     const account = accountOf(one);
     const clients = [...new Set(own.map(({ client }) => client))].toSorted();
-    return need(
-      {
-        id: `review ${key}`,
-        kind: "review",
-        what: "calls to review",
-        account,
-        clients: clients.slice(0, clientsMax),
-        calls: own.length,
-        calls_max: next === undefined ? null : own.length,
-        since: toIsoTime(Math.min(...own.map(({ updatedAt }) => updatedAt))),
-        code: one.reason,
-      },
-      reviewTexts(one.reason),
-    );
+    return {
+      id: `review ${key}`,
+      kind: "review",
+      what: "calls to review",
+      account,
+      clients: clients.slice(0, clientsMax),
+      calls: own.length,
+      calls_max: next === undefined ? null : own.length,
+      since: toIsoTime(Math.min(...own.map(({ updatedAt }) => updatedAt))),
+      code: one.reason,
+      ...reviewTexts(one.reason),
+    };
   });
 }
 
-async function findExhausted(deps: RouteDeps): Promise<Found[]> {
+async function findExhausted(deps: RouteDeps): Promise<KnownNeed[]> {
   const { events = {} } = deps.plan;
   const receivers = Object.entries(events).map(([name, receiver]) => ({ name, ...receiver }));
   const views = await viewsOf(receivers, deps);
   return views
     .filter((one) => one.exhausted_calls > 0)
-    .map(({ name, exhausted_calls: calls }) =>
-      need(
-        {
-          id: `events ${name}`,
-          kind: "events",
-          what: `receiver ${name}`,
-          clients: name === "*" ? [] : [name],
-          calls,
-          calls_max: calls >= 100 ? calls : null,
-        },
-        textsOf.events,
-      ),
-    );
+    .map(({ name, exhausted_calls: calls }) => ({
+      id: `events ${name}`,
+      kind: "events",
+      what: `receiver ${name}`,
+      clients: name === "*" ? [] : [name],
+      calls,
+      calls_max: calls >= 100 ? calls : null,
+      ...textsOf.events,
+    }));
 }
 
 /** Finds agents of which all numbers rest. */
-async function findPools({ settings, documents, clock }: RouteDeps): Promise<Found[]> {
+async function findPools({ settings, documents, clock }: RouteDeps): Promise<KnownNeed[]> {
   const { along } = createResolver(settings.table, () => undefined);
   const agents = Object.entries(settings.plan.agents).map(([agentId, route]) => {
     const target = along(route, { client: "", agentId });
@@ -211,17 +195,13 @@ async function findPools({ settings, documents, clock }: RouteDeps): Promise<Fou
   const read = await documents.read(distinctKeys(pooled.flatMap(({ keys }) => keys)));
   const at = { documents: read, now: clock.now() };
   return pooled.flatMap(({ agentId, route, target }) =>
-    poolHolders(target, at).map(({ reason, name }) =>
-      need(
-        {
-          id: `pool ${agentId}`,
-          kind: "pool",
-          what: `agent ${agentId}`,
-          account: accountNameOf(route),
-          holder: `${reason} ${name}`,
-        },
-        textsOf.pool,
-      ),
-    ),
+    poolHolders(target, at).map(({ reason, name }) => ({
+      id: `pool ${agentId}`,
+      kind: "pool",
+      what: `agent ${agentId}`,
+      account: accountNameOf(route),
+      holder: `${reason} ${name}`,
+      ...textsOf.pool,
+    })),
   );
 }

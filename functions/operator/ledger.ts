@@ -175,12 +175,14 @@ const fullShare = 0.7;
 
 /** Kinds of the needs of a ledger: it was restored, it is nearly full, or sweeps do not get through it. */
 export const ledgerNeeds = ["restored", "ledger_full", "sweep_halted"] as const;
-type LedgerNeed = (typeof ledgerNeeds)[number];
 
-/** A need of the ledger, and its words. */
-interface FoundNeed {
-  of: { id: string; kind: LedgerNeed; what: string; since?: string; holder?: string };
-  texts: Texts;
+/** A need of the ledger, with its words. */
+interface FoundNeed extends Texts {
+  id: string;
+  kind: (typeof ledgerNeeds)[number];
+  what: string;
+  since?: string;
+  holder?: string;
 }
 
 /** Finds a restored or nearly full ledger, and sweeps that do not get through it. */
@@ -193,14 +195,17 @@ export async function findLedgerNeeds({
   const found: FoundNeed[] = [];
   const restore = findRestore(read);
   if (restore !== undefined) {
-    const of = { id: `restored ${restore.since}`, kind: "restored", what: "ledger" } as const;
-    const texts = restore.state === "confirmed" ? textsOf.recovering : textsOf.restored;
-    // All calls are held for this reason, which has no name.
-    found.push({ of: { ...of, since: toIsoTime(restore.since), holder: "restored " }, texts });
+    found.push({
+      id: `restored ${restore.since}`,
+      kind: "restored",
+      what: "ledger",
+      since: toIsoTime(restore.since),
+      holder: "restored ", // all calls are held for this reason, which has no name
+      ...(restore.state === "confirmed" ? textsOf.recovering : textsOf.restored),
+    });
   } else if (fullRoundAt > 0 && clock.now() - fullRoundAt > sweepMsMax) {
     const since = toIsoTime(fullRoundAt);
-    const of = { id: "sweep", kind: "sweep_halted", what: "sweeps", since } as const;
-    found.push({ of, texts: textsOf.halted });
+    found.push({ id: "sweep", kind: "sweep_halted", what: "sweeps", since, ...textsOf.halted });
   }
   const forecast = size && forecastSize(size);
   if (size !== undefined && forecast !== undefined && forecast.bytes > size.bytesMax * fullShare) {
@@ -211,8 +216,7 @@ export async function findLedgerNeeds({
         ? ""
         : ` It is full on ${toIsoTime(fullAt).slice(0, 10)}, if it grows as in the last day.`;
     const { means, fix } = textsOf.full;
-    const of = { id: "full", kind: "ledger_full", what } as const;
-    found.push({ of, texts: { means: means + when, fix } });
+    found.push({ id: "full", kind: "ledger_full", what, means: means + when, fix });
   }
   return found;
 }

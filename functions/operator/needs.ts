@@ -7,11 +7,11 @@ import { declareRoute } from "../api/http/route.ts";
 import {
   clientsMax,
   type Found,
+  findNeeds,
   type Need,
-  need,
   needSchema,
   parts,
-  readers,
+  toNeed,
 } from "./find-needs.ts";
 import { heldFix } from "./need-texts.ts";
 
@@ -49,7 +49,7 @@ const listNeeds = declareRoute({
     };
     const [held, ...found] = await Promise.all([
       reading("held", readHeld(deps), undefined),
-      ...parts.map((part) => reading(part, readers[part](deps), [])),
+      ...parts.map((part) => reading(part, findNeeds(part, deps), [])),
     ]);
     const told = found.flat();
     const isStopListed = !unread.some((part) => part === "pauses" || part === "ledger");
@@ -106,6 +106,6 @@ function findHeld(
     if (toldHolders.has(holder) || (stops && isStopListed)) return [];
     const what = name === "" ? "waiting calls" : name;
     const texts = { means: holds(name), fix: heldFix };
-    return need({ id: `held ${holder}`, kind: "held", what, code: reason, holder }, texts);
+    return toNeed({ id: `held ${holder}`, kind: "held", what, code: reason, holder, ...texts });
   });
 }
