@@ -3,7 +3,9 @@ import { createHandlers, handlerFor } from "#functions/dialer/handlers.ts";
 import { readSpans } from "#test/support/collector.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCall } from "#test/support/calls.ts";
-import { message } from "#test/support/dialer-calls.ts";
+import { callsNow, message } from "#test/support/dialer-calls.ts";
+import { createCollector } from "#shared/traces/collector.ts";
+import { startTestReceiver } from "#test/support/test-receiver.ts";
 
 const body = JSON.stringify(message(aCall()));
 const delivered = (attempt: number) => ({
@@ -37,9 +39,9 @@ describe("the events queue", () => {
   });
 });
 
-describe("the dialer with a collector of traces", () => {
-  const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
+describe("the dialer with a collector of traces", () => {
   it("sends spans and metrics once the work of an invocation is done", async () => {
     const startAt = "2026-11-24T12:00:00Z";
     const bench = createDialerBench({ startAt, plan: { traces: { share: 1 } } });
@@ -57,6 +59,34 @@ describe("the dialer with a collector of traces", () => {
     expect(bench.exported.map(({ signal }) => signal)).toEqual(["traces", "metrics"]);
     expect(await handlers.events([], bench.now() + 900_000)).toEqual([]);
     expect(bench.exported).toHaveLength(2);
+  });
+});
+
+describe("the dialer with a collector that answers nothing", () => {
+  it("acknowledges each message, and waits for one request a minute", async () => {
+    const silent = await startTestReceiver(() => undefined);
+    const bench = createDialerBench({ plan: { traces: { share: 1 } } });
+    const collector = createCollector({
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: silent.url },
+      fetch,
+      now: bench.now,
+    });
+    const settings = { value: { ...bench.deps.settings, collector } };
+    const handlers = createHandlers({ ...bench.deps, settings });
+    const calls = callsNow(bench, 5, {}, { traceparent });
+    const deliverEach = async () => {
+      for (const call of calls) {
+        const one = { ...delivered(1), open: async () => JSON.stringify(message(call)) };
+        expect(await handlers.messages([one], bench.now() + 900_000)).toEqual(["ack"]);
+      }
+    };
+    await deliverEach();
+    expect(silent.received).toHaveLength(1);
+    expect(bench.eventsOf("traces.not_sent")).toMatchObject([
+      { level: "warning", code: "TimeoutError" },
+    ]);
+    await deliverEach();
+    expect(bench.dialed).toHaveLength(5);
   });
 });
 
