@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { agentsBehind, agentsOf, chooseArm } from "#shared/dial-plan/splits.ts";
@@ -27,6 +28,27 @@ describe("the arm of a callee", () => {
         expect(armOf(index, Object.fromEntries(Object.entries(arms).toReversed()))).toBe(arm);
       }),
     );
+  });
+
+  // A later version that chose otherwise would give callees of standing splits another arm.
+  it("has the lowest of exponential draws, each at the rate of its weight", () => {
+    const scoreOf = (arm: string, weight: number, phoneNumber: string) => {
+      const text = JSON.stringify(["agent_any", arm, phoneNumber]);
+      const digits = createHmac("sha256", key).update(text).digest("hex").slice(0, 12);
+      return -Math.log((Number.parseInt(digits, 16) + 0.5) / 2 ** 48) / weight;
+    };
+    const arms = { a: 50, b: 30, c: 20 };
+    for (const index of numbers.slice(0, 200)) {
+      const scores = Object.entries(arms).map(([arm, weight]) => {
+        return { arm, score: scoreOf(arm, weight, numberOf(index)) };
+      });
+      const lowest = scores.toSorted((one, other) => one.score - other.score)[0];
+      expect(armOf(index, arms)).toBe(lowest?.arm);
+    }
+  });
+
+  it("is none where no arm has a weight", () => {
+    expect(() => armOf(1, { a: 0, b: 0 })).toThrow("no arm with a weight");
   });
 
   it("is drawn by the weights", inSlowTier, () => {
@@ -97,6 +119,7 @@ describe("a split in the plan", () => {
     expect(agentsOf("agent_any", plan)).toEqual(["agent_a", "agent_b"]);
     expect(agentsBehind("agent_any", plan)).toEqual(["agent_a"]);
     expect(agentsOf("agent_a", plan)).toEqual(["agent_a"]);
+    expect(agentsBehind("agent_a", plan)).toEqual(["agent_a"]);
   });
 
   it.each([
@@ -136,10 +159,12 @@ describe("a split in the plan", () => {
     expect(problemsOf({ agent_a: webhook, "*": { split: { agent_a: 1 } } })).toEqual([
       "agents.*: must be a route: * may be no split",
     ]);
-    const many = Object.fromEntries(numbers.slice(0, 11).map((index) => [`agent_${index}`, 1]));
-    const named = Object.fromEntries(Object.keys(many).map((name) => [name, webhook]));
-    expect(problemsOf({ ...named, s: { split: many } })).toEqual([
-      "agents.s.split: must have at most 10 arms",
-    ]);
+    const withArms = (count: number) => {
+      const many = numbers.slice(0, count).map((index) => [`agent_${index}`, 1] as const);
+      const named = Object.fromEntries(many.map(([name]) => [name, webhook]));
+      return problemsOf({ ...named, s: { split: Object.fromEntries(many) } });
+    };
+    expect(withArms(10)).toEqual([]);
+    expect(withArms(11)).toEqual(["agents.s.split: must have at most 10 arms"]);
   });
 });
