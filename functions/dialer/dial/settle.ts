@@ -5,7 +5,7 @@ import type { Held } from "./check.ts";
 import type { Claim, DialBatch, Refusal, Result } from "./dial-batch.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import type { Settlement } from "#shared/calls/transitions.ts";
-import { recordAnswer, toSettlement } from "../record/provider-answer.ts";
+import { applyAnswer, toSettlement } from "../record/provider-answer.ts";
 import { settleSurely, type Settling } from "../record/settle.ts";
 import { unknownDueAt } from "../record/due-times.ts";
 import { wakeForRows } from "../record/wake-dispatcher.ts";
@@ -81,7 +81,7 @@ async function settleSent(held: Held, sent: Sent, batch: DialBatch): Promise<Res
   const settlement = toSettlement(answer, { claim: version, expiresAt }, deps);
   const settling = await settleSurely(settlement, { row, write: writes.write }, deps);
   const mayRing = sent.outcome.kind === "placed" || sent.outcome.kind === "unknown";
-  await Promise.all([mayRing ? undefined : taken.give(), recordAnswer(answer, deps)]);
+  await Promise.all([mayRing ? undefined : taken.give(), applyAnswer(answer, deps)]);
   const ms = settlement.at - startedAt;
   const fields = { account: target.route.account, attempt: row.attempt, ms };
   return report(settlement, { claim, settling, fields }, batch);

@@ -11,7 +11,7 @@ import { createCaps } from "../record/number-caps.ts";
 import { requestLimits } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
-import { recordAnswer, toSettlement } from "../record/provider-answer.ts";
+import { applyAnswer, toSettlement } from "../record/provider-answer.ts";
 import { findNextPollAt, unknownDueAt } from "../record/due-times.ts";
 import {
   type FoundCall,
@@ -195,6 +195,6 @@ async function settleNotPlaced(
   if (!(await settleProved(row, settlement, deps))) return true; // the row has moved on
   await createCaps(deps).release({ row, version: claim }, route);
   // An old record says nothing of the account as it is now.
-  if (now - row.claimedAt <= recordMsMax) await recordAnswer(answer, deps);
+  if (now - row.claimedAt <= recordMsMax) await applyAnswer(answer, deps);
   return true;
 }

@@ -95,7 +95,7 @@ function comeBackMs(attempt: number): number {
 }
 
 /** Applies a settled answer to the breakers. Never throws: only counts of the answer are lost. */
-export async function recordAnswer(answer: ProviderAnswer, deps: RowDeps): Promise<void> {
+export async function applyAnswer(answer: ProviderAnswer, deps: RowDeps): Promise<void> {
   const { outcome, row, call, target, sentAt } = answer;
   // The answer to a resend may concern the first request, so only a success counts.
   if (row.resent && outcome.kind !== "placed") return;
