@@ -20,7 +20,7 @@ import type {
 } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import { type Unreadable, unreadable } from "../ports/unreadable.ts";
+import { unreadable } from "../ports/unreadable.ts";
 
 type Asked = Pick<ReadFacts, "documents">;
 
@@ -86,39 +86,29 @@ export function room(
 
 type Along = Pick<ResolvedRoute, "services" | "probed">;
 
-/** Returns the breakers of a backlog's own and of its account. A failing check is as a breaker of the backlog's own. */
-function seenAlong(
-  { services, probed }: Along,
-  { documents }: Asked,
-): Record<"own" | "ofAccount", BreakerDocument | Unreadable | undefined> {
-  const [accountName = "", ownName = ""] = probed;
-  const find = (name: string): BreakerDocument | Unreadable | undefined => {
-    const found = documents.find("breaker", name);
-    if (found === undefined) return undefined;
-    const { value } = found;
-    return value === unreadable ? unreadable : { ...found, value };
+/** Names the breakers of an account and of a backlog. A failing check is as a breaker of the backlog's own. */
+function namesAlong({ services, probed }: Along, { documents }: Asked) {
+  const [ofAccount = "", own = ""] = probed;
+  const mayBeOpen = (name: string) => {
+    const value = documents.find("breaker", name)?.value;
+    return value === unreadable || value?.state === "open";
   };
-  const checks = services.map(find);
-  const mayBeOpen = (one: ReturnType<typeof find>) =>
-    one === unreadable || one?.value.state === "open";
-  return { own: checks.find(mayBeOpen) ?? find(ownName), ofAccount: find(accountName) };
-}
-
-/** Returns the same, without those that only a later version can read. */
-function readAlong(
-  target: Along,
-  asked: Asked,
-): Record<"own" | "ofAccount", BreakerDocument | undefined> {
-  const { own, ofAccount } = seenAlong(target, asked);
-  const known = (one: typeof own) => (one === unreadable ? undefined : one);
-  return { own: known(own), ofAccount: known(ofAccount) };
+  return { ofAccount, own: services.find(mayBeOpen) ?? own };
 }
 
 /** Returns whose calls cannot be judged, as only a later version can read a breaker: all of the account, or the backlog's. */
 export function unreadAlong(target: Along, asked: Asked): "account" | "backlog" | undefined {
-  const { own, ofAccount } = seenAlong(target, asked);
-  if (ofAccount === unreadable) return "account";
-  return own === unreadable ? "backlog" : undefined;
+  const { ofAccount, own } = namesAlong(target, asked);
+  const isUnread = (name: string) => asked.documents.find("breaker", name)?.value === unreadable;
+  if (isUnread(ofAccount)) return "account";
+  return isUnread(own) ? "backlog" : undefined;
+}
+
+/** Returns the breakers along a route of which none is unread. */
+function readAlong(target: Along, asked: Asked) {
+  const { ofAccount, own } = namesAlong(target, asked);
+  const read = (name: string) => asked.documents.get("breaker", name);
+  return { ofAccount: read(ofAccount), own: read(own) };
 }
 
 function openOf({ own, ofAccount }: ReturnType<typeof readAlong>): BreakerDocument[] {

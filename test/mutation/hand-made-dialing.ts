@@ -39,7 +39,7 @@ const ofRequests = toMutants(
       "do-not-call:admit.listed",
       becomes("{ hashes: hashes.asked.slice(1), client: call.client }"),
     ],
-    ["the request of a resend is the first one's", "request.attempt", becomes("row.attempt")],
+    ["the request of a resend is the first one's", "sendRequest.attempt", becomes("row.attempt")],
   ],
 );
 

@@ -32,6 +32,7 @@ export async function sendRequest(
   const { dial, row } = claim;
   const { route, account } = dial.target;
   const { timeoutSeconds, maxCallMinutes } = account;
+  const attempt = row.attempt - (row.claims.length - 1);
   const sentAt = clock.now();
   let isUnderWay = true;
   void clock.sleep(slowMs).then(() => {
@@ -43,7 +44,7 @@ export async function sendRequest(
     .dial(
       {
         call: dial.call,
-        attempt: row.attempt - (row.claims.length - 1),
+        attempt,
         timeoutSeconds,
         maxCallMinutes,
         guarded: lastLook.guarded,

@@ -7,7 +7,7 @@ import type { DocumentKey, StoredText } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import { toDocumentsRead } from "#shared/ports/documents-read.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
-import { backlogKeys, callKeys, orders, rareNumberKeys } from "#shared/rules/gates.ts";
+import { backlogKeys, callKeys, orders, rareNumberKeys, unreadAlong } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { findVerdict, listKeys } from "#shared/rules/rule.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -107,6 +107,22 @@ it.each([...ofOrders, ...ofPauses])(
     expect(() => findVerdict(orders, resolved, factsWith(key))).toThrow(UnreadableError);
   },
 );
+
+it("an unreadable breaker along a route keeps its account's calls from a dispatcher, or its backlog's", () => {
+  const [ofAccount = "", own = ""] = resolved.target?.probed ?? [];
+  const route = { probed: [ofAccount, own], services: ["check:crm", "check:erp"] };
+  const unread = (key?: string) =>
+    unreadAlong(route, {
+      documents: documentsWith(key === undefined ? key : { kind: "breaker", key }),
+    });
+  expect([undefined, ...route.probed, ...route.services].map(unread)).toEqual([
+    undefined,
+    "account",
+    "backlog",
+    "backlog",
+    "backlog",
+  ]);
+});
 
 it.each([restoreKey, sweepKey])("an unreadable $kind is never taken for no restore", (key) => {
   expect(() => isLedgerSuspended(documentsWith(key), 0)).toThrow(UnreadableError);
