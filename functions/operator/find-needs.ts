@@ -80,7 +80,7 @@ export type Need = z.infer<typeof needSchema>;
 /** A need without a count of its held calls. `holder`: its name among the holders of waiting calls. */
 export type Found = Need & { holder?: string };
 
-/** What is known of a need. The rest is null. */
+/** A need as its part knows it. What is left out is null. */
 type KnownNeed = Pick<Need, "id" | "kind" | "what" | "means" | "fix"> & Partial<Found>;
 
 const finders: Readonly<Record<Part, (deps: RouteDeps) => Promise<KnownNeed[]>>> = {
