@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { addTimes, noteTime, type Times } from "#functions/dialer/traces/times.ts";
+import type { Addition } from "#shared/ports/documents.ts";
+import { createMemoryDocuments } from "#test/support/memory-documents.ts";
+
+const usage = (key: string): Addition => ({
+  kind: "usage",
+  key,
+  counters: { PLACED: 1 },
+  expiresAt: 9,
+});
+const results: Addition = { kind: "split-results", key: "r", counters: { ended: 1 }, expiresAt: 9 };
+
+/** Counts additions beside the times that were noted. */
+function createTimes() {
+  const added: Record<string, unknown>[] = [];
+  const documents = createMemoryDocuments(
+    () => 0,
+    () => "v",
+  );
+  documents.addAll = async (additions) => {
+    added.push(...additions.map(({ key, counters }) => ({ key, counters })));
+  };
+  const times: Times = {};
+  return { added, times, timed: addTimes(documents, times) };
+}
+
+it("adds measured times once, to the first usage of an invocation", async () => {
+  const { added, times, timed } = createTimes();
+  noteTime(times, "dial", 1_000);
+  noteTime(times, "dial", 250.4);
+  noteTime(times, "answer", 70);
+  await timed.addAll([results, usage("a"), usage("b")]);
+  expect(added).toEqual([
+    { key: "r", counters: { ended: 1 } },
+    { key: "a", counters: { PLACED: 1, dials: 2, dial_ms: 1_250, answers: 1, answer_ms: 70 } },
+    { key: "b", counters: { PLACED: 1 } },
+  ]);
+  await timed.addAll([usage("c")]);
+  expect(added.at(-1)).toEqual({ key: "c", counters: { PLACED: 1 } });
+});
+
+it("keeps measured times for an invocation's usage, if only one kind was measured", async () => {
+  const { added, times, timed } = createTimes();
+  noteTime(times, "answer", 70);
+  await timed.addAll([results]);
+  expect(added).toEqual([{ key: "r", counters: { ended: 1 } }]);
+  await timed.addAll([usage("a")]);
+  expect(added.at(-1)).toEqual({
+    key: "a",
+    counters: { PLACED: 1, answers: 1, answer_ms: 70 },
+  });
+});
+
+it("measures no time below zero, as clocks may be set back", () => {
+  const times: Times = {};
+  noteTime(times, "dial", -5);
+  expect(times).toEqual({ dial: { count: 1, ms: 0 } });
+});
