@@ -27,7 +27,7 @@ import type { Slot } from "../runtime/fair-semaphore.ts";
 import { findObstacle } from "./claim.ts";
 import type { DialBatch } from "./dial-batch.ts";
 import { toQuestion } from "./question.ts";
-import { recordSlowCheck } from "../record/answer-times.ts";
+import { recordSlow } from "../record/answer-times.ts";
 
 /** A check's answer, or why the check was not asked. */
 type Outcome = { name: string; at: number } & (
@@ -79,7 +79,9 @@ async function peek(
 function watchSlow(dial: Dial, read: ControlDocuments, { deps }: DialBatch) {
   let isUnderWay = true;
   void deps.clock.sleep(slowMs).then(() => {
-    return isUnderWay && dial.row !== undefined ? recordSlowCheck(dial, read, deps) : undefined;
+    return isUnderWay && dial.row !== undefined
+      ? recordSlow(dial, { of: "checks", read }, deps)
+      : undefined;
   });
   return { end: () => void (isUnderWay = false) };
 }

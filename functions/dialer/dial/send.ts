@@ -36,7 +36,7 @@ export async function sendRequest(
   const sentAt = clock.now();
   let isUnderWay = true;
   void clock.sleep(slowMs).then(() => {
-    if (isUnderWay) return recordSlow(dial, read, deps);
+    if (isUnderWay) return recordSlow(dial, { of: "request", read }, deps);
     return undefined;
   });
   const outcome = await settings

@@ -36,33 +36,16 @@ export async function recordAnswerTime(
 }
 
 /**
- * Records that a request has been unanswered for two seconds. A backlog without any answer stays so, as few of its
- * calls may go at once until its first answer. Never throws.
+ * Records that a request has been unanswered for two seconds, or that a call's checks have taken as long, which concerns
+ * its backlog alone. A backlog without any answer stays so, as few of its calls may go at once until its first answer.
+ * Never throws.
  */
 export async function recordSlow(
   call: Measured,
-  read: DocumentsRead,
+  { of, read }: { of: "request" | "checks"; read: DocumentsRead },
   deps: SpeedDeps,
 ): Promise<void> {
-  await raise(namesOf(call), { call, read }, deps);
-}
-
-/** Records that the checks of a call have taken two seconds, which concerns its backlog alone. Never throws. */
-export async function recordSlowCheck(
-  call: Measured,
-  read: DocumentsRead,
-  deps: SpeedDeps,
-): Promise<void> {
-  await raise([namesOf(call)[1]], { call, read }, deps);
-}
-
-/** Raises the average answer times of these names above the limit. */
-async function raise(
-  names: readonly string[],
-  { call, read }: { call: Measured; read: DocumentsRead },
-  deps: SpeedDeps,
-): Promise<void> {
-  for (const name of names) {
+  for (const name of namesOf(call).slice(of === "checks" ? 1 : 0)) {
     const known = deps.memory.answerTimes.get(name);
     const averageMs = Math.max(known?.averageMs ?? 0, slowMs + 1);
     deps.memory.answerTimes.set(name, { ...known, averageMs });
