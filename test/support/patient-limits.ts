@@ -4,10 +4,14 @@
  */
 const secondsFrom = 3;
 const patience = 30;
-const wait = globalThis.setTimeout;
+const given = globalThis.setTimeout;
 
-globalThis.setTimeout = Object.assign(
-  (work: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) =>
-    wait(work, ms < secondsFrom * 1_000 ? ms : ms * patience, ...values),
-  wait,
-);
+// A worker that keeps its modules runs its setup before each file.
+if (!("isPatient" in given)) {
+  globalThis.setTimeout = Object.assign(
+    (work: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) =>
+      given(work, ms < secondsFrom * 1_000 ? ms : ms * patience, ...values),
+    given,
+    { isPatient: true },
+  );
+}
