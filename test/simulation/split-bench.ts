@@ -208,7 +208,8 @@ export function createSplitBench(begun: Weights) {
       forget();
       bench.deps.memory = createDialerMemory();
       others = createDialerMemory();
-      const found = await passMinute();
+      // A call that is accepted within a minute of the restore may be one that it took away.
+      const found = [...(await passMinute()), ...(await passMinute()), ...(await passMinute())];
       await post(persons);
       const { kind, key } = restoreKey;
       const noticed = (await documentOf(bench, kind, key))?.value;

@@ -6,7 +6,6 @@ import type { DialOutcome } from "#shared/providers/provider.ts";
 import {
   type Claimed,
   contextOf,
-  dialSpanIdOf,
   toAcceptSpan,
   toClaimSpans,
   toWaitSpans,
@@ -132,7 +131,7 @@ describe("the spans of a claim", () => {
       ...toWaitSpans(row, { context: sampled, claim: "c1" }, plan),
       {
         ...context,
-        spanId: dialSpanIdOf(claimed),
+        spanId: toSpanId("dial", id, "c1"),
         name: "dial",
         kind: 3,
         startAt: 25,
