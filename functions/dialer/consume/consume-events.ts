@@ -8,6 +8,7 @@ import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
 import { serveInLane, withoutLane } from "../events/client-receiver-lane.ts";
 import { runReceiverCommand } from "../events/receiver-commands.ts";
+import { batchCounts } from "./batch-counts.ts";
 import { createChainedQueue } from "./chained-queue.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "../runtime/retry-later.ts";
@@ -72,7 +73,8 @@ export async function consumeEvents(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const chained = createChainedQueue(given.eventsQueue);
-  const deps = { ...given, eventsQueue: chained.queue };
+  const counts = batchCounts(given);
+  const deps = { ...given, eventsQueue: chained.queue, documents: counts.documents };
   const batch = batchDeliverMessages(deps);
   const ready = withOutbox(deps, batch.deliver);
   const { concurrency, clock } = ready;
@@ -119,7 +121,7 @@ export async function consumeEvents(
       answer(own, followAccount(own, { slots, deadline }, ready)),
     ),
   ]);
-  await batch.flush();
+  await Promise.all([batch.flush(), counts.flush()]);
   return answers;
 }
 

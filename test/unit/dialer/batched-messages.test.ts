@@ -3,7 +3,16 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { eventMessageSchema } from "#shared/ports/event-messages.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { boom, callsNow, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
+import { listDocuments } from "#test/support/reads.ts";
+import { withMethods } from "#shared/lib/with-methods.ts";
+import {
+  type Bench,
+  boom,
+  callsNow,
+  rowOf,
+  sendEach,
+  webhook,
+} from "#test/support/dialer-calls.ts";
 import { toldTo } from "#test/support/events-bench.ts";
 import { completed } from "#test/support/results-bench.ts";
 
@@ -38,6 +47,49 @@ async function createBench(count: number) {
   };
   return { bench, rows, callback, takeDelivered };
 }
+
+/** Counts the additions to counters, and the completed results that usage has. */
+function watchUsage(bench: Bench) {
+  const { documents } = bench.deps;
+  const watched = { additions: 0 };
+  bench.deps.documents = withMethods(documents, {
+    addAll: (additions) => {
+      watched.additions += 1;
+      return documents.addAll(additions);
+    },
+  });
+  const completedNow = async () => {
+    const usage = await listDocuments(documents, "usage", { limit: 9 });
+    return usage.map(({ value }) => value["completed"]);
+  };
+  return { watched, completedNow };
+}
+
+describe("the results of one delivery", () => {
+  it("are counted by one addition, each of them", async () => {
+    const { bench, rows, callback } = await createBench(8);
+    const { watched, completedNow } = watchUsage(bench);
+    await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
+    await bench.deliverEvents();
+    expect(watched.additions).toBe(1);
+    expect(await completedNow()).toEqual([8]);
+  });
+
+  it("stand though they could not be counted", async () => {
+    const { bench, rows, callback } = await createBench(2);
+    const { completedNow } = watchUsage(bench);
+    bench.deps.documents = withMethods(bench.deps.documents, { addAll: boom });
+    await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
+    expect(await bench.deliverEvents()).toEqual(["ack", "ack"]);
+    expect(bench.eventsOf("counts.update_failed")).toMatchObject([{ level: "warning", count: 1 }]);
+    expect(await completedNow()).toEqual([undefined]);
+    expect(
+      (await Promise.all(rows.map(({ id }) => rowOf(bench, { id })))).map(
+        ({ result }) => result?.status,
+      ),
+    ).toEqual(["completed", "completed"]);
+  });
+});
 
 describe("the events of one delivery", () => {
   it("are told of by one message, once each is written", async () => {
