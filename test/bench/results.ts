@@ -55,12 +55,14 @@ async function countTold(
 const neverCounted = { r2Writes: 0, r2Reads: 0, s3Puts: 0, s3Gets: 0 };
 
 const inNumber = (amount = 0) => amount.toFixed(2);
+const inWhole = (amount = 0) => amount.toFixed(0);
 const platforms = [
   ["cloudflare", startCloudflare, "d1RowsWritten", "d1RowsRead", 12, "rows of D1"],
   ["aws", startAws, "dynamoWriteUnits", "dynamoReadUnits", 14, "units of DynamoDB"],
 ] as const;
 
 const rows: string[][] = [];
+const bytes: string[][] = [];
 const targets: Target[] = [];
 const counts: Record<string, number> = {};
 for (const [key, start, written, read, writtenMax, what] of platforms) {
@@ -77,6 +79,8 @@ for (const [key, start, written, read, writtenMax, what] of platforms) {
         inNumber(last[read]),
         messages.toFixed(3),
       ]);
+      const stored = [last["storedBytes"], last["storedTableBytes"]].map((one) => inWhole(one));
+      bytes.push([`${key === "aws" ? "DynamoDB" : "D1"}; ${name}`, told, ...stored]);
       for (const [counted, count] of Object.entries(last)) {
         counts[`${key}.${account}.${told}.${counted}`] = count;
       }
@@ -103,6 +107,8 @@ report({
   text: [
     `A call of ${calls}, from its acceptance until its end is told. Sweeps of ${minutes} minutes are in it. Without a pace calls come in requests of ${calls}, and their account is a webhook, which tells of each end by a callback of its own: one message more. With a pace they go at once where they come in requests of 25, and wait where they come in one of ${calls}.`,
     table(["", "told", "written", "of documents", "read", "messages on the events queue"], rows),
+    "What it leaves in the ledger, in bytes, with a share of the documents and of pages that are not full:",
+    table(["", "told", "with indexes", "without, on DynamoDB"], bytes),
   ].join("\n\n"),
   targets,
   counts,
