@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
 const first =
-  /\/(chain|lost-claim|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours)\.test/;
+  /\/(chain|lost-claim|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours|splits|split-rounds|split-verdict|trace-context|encoding|call-spans|measured-times)\.test/;
 
 class TelltalesFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
@@ -13,7 +13,7 @@ class TelltalesFirst extends BaseSequencer {
   }
 }
 
-/** The tests that `npm run mutants` runs for each mutant of its mutation tester: those of calls, without those of events. */
+/** The tests that `npm run mutants` runs for each mutant of its mutation tester: those of calls, splits and traces, without those of events. */
 export default defineConfig({
   root: resolve(import.meta.dirname, ".."),
   test: {
@@ -22,7 +22,10 @@ export default defineConfig({
     include: [
       "test/unit/calls/{chain,lost-claim,lost-time,restore-row,states}.test.ts",
       "test/unit/lib/standard-webhooks.test.ts",
-      "test/unit/policy/number-entries.test.ts",
+      "test/unit/policy/{number-entries,split-rounds,split-verdict}.test.ts",
+      "test/unit/dial-plan/splits.test.ts",
+      "test/unit/dialer/{call-spans,measured-times,splits}.test.ts",
+      "test/unit/traces/{encoding,trace-context}.test.ts",
       "test/unit/rules/{cancellation,earlier-tries}.test.ts",
       "test/unit/dialer/{due-rows,lease,refused-probe,sweep-live-calls}.test.ts",
       "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
