@@ -87,6 +87,29 @@ export function describeRestore(
       expect(bench.rung).toContain(after.id);
     });
 
+    it("leaves each callee the arm that a split has chosen for him", async () => {
+      bench.provider.isBusy = false;
+      const numbers = Array.from({ length: 25 }, (_, index) => `+1303555${1000 + index}`);
+      const callAll = async () => {
+        const calls = numbers.map((phone_number) => bench.call("agent_any", { phone_number }));
+        await bench.deliver(calls);
+        const rows = await Promise.all(calls.map((call) => bench.row(call)));
+        return rows.map((row) => row?.agentId);
+      };
+      const arms = await callAll();
+      expect(new Set(arms)).toEqual(new Set(["agent_listed", "agent_hooked"]));
+      const backup = await bench.backUp();
+      await bench.pass(minute);
+      expect(await callAll()).toEqual(arms);
+      await backup.restore();
+      await bench.pass(3 * minute);
+      await bench.confirm(backup.at);
+      await bench.pass(5 * minute);
+      expect(await callAll()).toEqual(arms);
+      expect(bench.rung).toHaveLength(3 * numbers.length);
+      expect(new Set(bench.rung).size).toBe(bench.rung.length);
+    });
+
     it("is asked about in all of the time that was lost, and ends in review if nothing is found", async () => {
       const call = bench.call("agent_listed");
       await bench.deliver([call]);
@@ -341,6 +364,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       agents: {
         agent_listed: { provider: "vapi", agent: "a", from: "f" },
         agent_hooked: { provider: "webhook", url: "https://hook.example/dial" },
+        agent_any: { split: { agent_listed: 1, agent_hooked: 1 } },
       },
       providers: { vapi: {}, webhook: {} },
       callingHours: { default: { "mon-sun": ["06:00-20:00"] } },
@@ -394,14 +418,15 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
       now += ms;
     },
     alarms: () => events.filter(({ level }) => level === "alarm").map(({ event }) => event),
-    call(agent_id: string, more: { timezone?: string } = {}): Call {
+    call(agent_id: string, more: { timezone?: string; phone_number?: string } = {}): Call {
       const phone_number = `+1202555${String(1000 + calls.length)}`;
       const request = { phone_number, agent_id, timezone: "UTC", ...more };
       const call = aCall({ acceptedAt: now, request });
       calls.push(call);
       return call;
     },
-    row: async ({ id }: Call): Promise<CallRow | undefined> => await readRow(ledger, id),
+    row: async ({ id }: Pick<Call, "id">): Promise<CallRow | undefined> =>
+      await readRow(ledger, id),
     /** Delivers each call's own message, as often as it is called. */
     async deliver(some: Call[]) {
       for (const call of some) await deliverText(JSON.stringify(message(call)));
@@ -410,7 +435,8 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     /** Delivers a dispatch of these calls, as often as it is called. */
     async dispatch(waiting: readonly { id: string; request: { agent_id: string } }[]) {
       for (const { id, request } of waiting) {
-        const route = findAgentRoute(request.agent_id, plan);
+        const { agentId } = (await bench.row({ id })) ?? { agentId: request.agent_id };
+        const route = findAgentRoute(agentId, plan);
         const account = route === undefined ? "" : accountNameOf(route);
         await deliverText(JSON.stringify({ kind: "dispatch", rows: [{ id, account }] }));
       }
