@@ -136,7 +136,7 @@ report({
     withResults,
     "### Cloudflare",
     itemised(ours.cloudflare.items),
-    `Invocations of the dialer are counted as requests, though Cloudflare's page names only inbound ones. From 1 December 2026 logs are paid by the byte: the lines of a lone call then cost ${inDollars(logsByByte)} per million, not ${inDollars(logsByEvent)}.`,
+    `Invocations of the dialer are counted as requests, though Cloudflare's page names only inbound ones. From 1 December 2026 logs are paid by the byte, with the attributes that Cloudflare adds to each line: the lines alone of a lone call then cost ${inDollars(logsByByte)} per million, not ${inDollars(logsByEvent)}.`,
     "### AWS",
     itemised(ours.aws.items),
     "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 10 alarms, 8 metrics, a dashboard, the polling of two idle queues, and on both platforms a sweep and a dispatcher a minute that find nothing to do. A dispatcher that hands out runs on: on Lambda it takes half a gigabyte of memory as long as calls wait.",
