@@ -19,7 +19,7 @@ export const native = { experimental: { viteModuleRunner: false, nodeLoader: fal
 /** Seconds that files take on a busy machine; the others: `usualSeconds`. Their contracts make them small files. */
 const expectedSeconds: readonly (readonly [RegExp, number])[] = [
   [/-drill\./, 900],
-  [/end-to-end\/(aws|cloudflare)(-hours)?\./, 170],
+  [/end-to-end\/(aws|cloudflare)(-hours)?\.|slow-collectors/, 170],
   [/end-to-end\/.*-(events|kills|processes|receiver|review)\./, 100],
   [/end-to-end\/.*-(page|refusals|states|tasks|trouble)\.|long\/(promises|simulation)\./, 60],
   [

@@ -1,9 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { perTier } from "#test/support/per-tier.ts";
 import { calleesMax, createSplitBench, type Step } from "./split-bench.ts";
 import type { Weights } from "./split-model.ts";
 import { armViolations, listRows } from "./split-rules.ts";
+
+/** `npm run test:schedules` has more runs. */
+const isLong = process.env["LONG"] === "1";
 
 const weights: fc.Arbitrary<Weights> = fc.record({
   agent_a: fc.integer({ min: 1, max: 3 }),
@@ -94,7 +96,7 @@ describe("a split whose ledger is restored", () => {
       expect(found).toEqual([]);
     };
     await fc.assert(fc.asyncProperty(stories, property), {
-      numRuns: perTier({ quick: 3, slow: 30 }),
+      numRuns: isLong ? 30 : 10,
       examples: [[lostVerdict], [lostRound]],
     });
   });

@@ -3,10 +3,12 @@ import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { Bench } from "#test/support/dialer-calls.ts";
-import { perTier } from "#test/support/per-tier.ts";
 import { busy, completed, createBench, minuteMs, twilio } from "#test/support/results-bench.ts";
 import { retry } from "#test/support/retry-bench.ts";
 import { armViolations, listRows, postToSplit, splitName } from "./split-rules.ts";
+
+/** `npm run test:schedules` has more runs. */
+const isLong = process.env["LONG"] === "1";
 
 /** A Monday, and the first of weeks without a holiday of the preset. */
 const startAt = "2026-06-01T00:00Z";
@@ -217,7 +219,7 @@ describe("an arm with hours and caps of its own", () => {
     await fc.assert(
       fc.asyncProperty(rules, weights, fc.array(step, { minLength: 4, maxLength: 12 }), property),
       {
-        numRuns: perTier({ quick: 3, slow: 40 }),
+        numRuns: isLong ? 40 : 10,
         examples: [fullDays, fullMonth],
       },
     );

@@ -1,9 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { perTier } from "#test/support/per-tier.ts";
 import { calleesMax, createSplitBench, type Step, words } from "./split-bench.ts";
 import type { Weights } from "./split-model.ts";
 import { armViolations, listRows } from "./split-rules.ts";
+
+/** `npm run test:schedules` has more runs. */
+const isLong = process.env["LONG"] === "1";
 
 const weights: fc.Arbitrary<Weights> = fc
   .tuple(fc.nat(2), fc.nat(2), fc.nat(2), fc.boolean())
@@ -67,7 +69,7 @@ describe("the verdict on a split", () => {
     };
     await fc.assert(
       fc.asyncProperty(weights, fc.array(step, { minLength: 8, maxLength: 20 }), property),
-      { numRuns: perTier({ quick: 3, slow: 40 }), examples: [severalRounds, oneByOne] },
+      { numRuns: isLong ? 40 : 10, examples: [severalRounds, oneByOne] },
     );
   });
 });
