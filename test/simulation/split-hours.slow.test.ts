@@ -219,7 +219,7 @@ describe("an arm with hours and caps of its own", () => {
     await fc.assert(
       fc.asyncProperty(rules, weights, fc.array(step, { minLength: 4, maxLength: 12 }), property),
       {
-        numRuns: isLong ? 40 : 10,
+        numRuns: isLong ? 40 : 4,
         examples: [fullDays, fullMonth],
       },
     );

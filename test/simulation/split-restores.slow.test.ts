@@ -96,7 +96,7 @@ describe("a split whose ledger is restored", () => {
       expect(found).toEqual([]);
     };
     await fc.assert(fc.asyncProperty(stories, property), {
-      numRuns: isLong ? 30 : 10,
+      numRuns: isLong ? 30 : 4,
       examples: [[lostVerdict], [lostRound]],
     });
   });
