@@ -88,7 +88,7 @@ describe("the calls of an account", () => {
         await bench.deliverEvents();
         counts.push(asked.size);
       }
-      expect(counts).toEqual([299, 599, 700, 700, 700]);
+      expect(counts).toEqual([447, 700, 700, 700, 700]);
       expect(bench.eventsOf("events.failed")).toEqual([]);
     },
   );
