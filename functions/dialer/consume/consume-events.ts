@@ -2,18 +2,20 @@ import type { AckOrRetry, Delivered } from "#shared/ports/queue.ts";
 import { type EventMessage, eventMessageSchema, isHint } from "#shared/ports/event-messages.ts";
 import { parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
 import { errorForLog } from "#shared/lib/log.ts";
+import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { createSemaphore, type Semaphore } from "../runtime/fair-semaphore.ts";
 import { batchDeliverMessages } from "../events/batch-messages.ts";
 import { deliverToReceiver } from "../events/deliver-events.ts";
 import { serveInLane, withoutLane } from "../events/client-receiver-lane.ts";
 import { runReceiverCommand } from "../events/receiver-commands.ts";
-import { batchCounts } from "./batch-counts.ts";
 import { createChainedQueue } from "./chained-queue.ts";
 import { openMessage } from "./open-message.ts";
 import { retryLater } from "../runtime/retry-later.ts";
 import { withOutbox } from "../runtime/time-limits.ts";
+import { createBatch } from "../runtime/batch.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
+import { countSteps } from "../record/write-decisions.ts";
 import { pollAccount, pollLive } from "../results/poll-results.ts";
 import { followCallback } from "../results/handle-callback.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
@@ -73,8 +75,9 @@ export async function consumeEvents(
   deadline: number,
 ): Promise<AckOrRetry[]> {
   const chained = createChainedQueue(given.eventsQueue);
-  const counts = batchCounts(given);
-  const deps = { ...given, eventsQueue: chained.queue, documents: counts.documents };
+  // Callbacks come one by one, and the counts of each would be a statement.
+  const counts = createBatch<UsageStep>((steps) => countSteps(steps, given), given);
+  const deps = { ...given, eventsQueue: chained.queue, countLater: counts.add };
   const batch = batchDeliverMessages(deps);
   const ready = withOutbox(deps, batch.deliver);
   const { concurrency, clock } = ready;

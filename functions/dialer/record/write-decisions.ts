@@ -110,12 +110,13 @@ function toChange(
   return next === undefined ? undefined : ({ next, seen: row?.version ?? null } satisfies Change);
 }
 
-/** Adds steps of calls to the usage of the hour. If this fails, only these counts are too low. */
+/** Adds steps of calls to the usage of the hour, now or with others. If this fails, only these counts are too low. */
 export async function countSteps(
   steps: readonly UsageStep[],
-  deps: Pick<DialerDeps, "documents" | "clock" | "settings" | "memory" | "log">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "settings" | "memory" | "log" | "countLater">,
 ): Promise<void> {
-  const { documents, clock, settings, memory, log } = deps;
+  const { documents, clock, settings, memory, log, countLater } = deps;
+  if (countLater !== undefined) return countLater(steps);
   const { retentionDays, agents } = settings.plan;
   const kept = { retentionMs: retentionDays * dayMs, known: memory.usage, agents };
   await addUsage(steps, { at: clock.now(), ...kept }, documents).catch((error: unknown) => {

@@ -12,6 +12,7 @@ import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { Collector } from "#shared/traces/collector.ts";
 import type { AskCheck } from "./ask-check.ts";
 import type { DialerMemory } from "./memory.ts";
+import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import type { PostEvent } from "./post-event.ts";
 
 /** Dependencies of the dialer's core, with valid settings. */
@@ -23,6 +24,8 @@ export interface DialerDeps {
   /** Reads the ledger's size. Absent where it may grow without end. */
   ledgerSize?: () => Promise<{ bytes: number; bytesMax: number }>;
   documents: Documents;
+  /** Counts steps of calls within a second, together with others. Absent where they are counted at once. */
+  countLater?: (steps: readonly UsageStep[]) => void;
   /** Returns how many statements the current invocation may still send to the ledger and the documents. */
   statementsLeft(): number;
   /**

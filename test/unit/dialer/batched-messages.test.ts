@@ -81,7 +81,7 @@ describe("the results of one delivery", () => {
     bench.deps.documents = withMethods(bench.deps.documents, { addAll: boom });
     await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
     expect(await bench.deliverEvents()).toEqual(["ack", "ack"]);
-    expect(bench.eventsOf("counts.update_failed")).toMatchObject([{ level: "warning", count: 1 }]);
+    expect(bench.eventsOf("counts.update_failed")).toMatchObject([{ level: "warning", count: 2 }]);
     expect(await completedNow()).toEqual([undefined]);
     expect(
       (await Promise.all(rows.map(({ id }) => rowOf(bench, { id })))).map(
