@@ -14,10 +14,13 @@ export function createBatch<Item>(
   { clock }: Pick<DialerDeps, "clock">,
 ) {
   let batch: Item[] = [];
+  let sending: Promise<unknown> = Promise.resolve();
+  /** Resolves once all is sent, also what the timer sends: the invocation may end then. */
   async function flush(): Promise<void> {
     const some = batch;
     batch = [];
-    if (some.length > 0) await send(some);
+    if (some.length > 0) sending = Promise.all([sending, send(some)]);
+    await sending;
   }
   return {
     flush,

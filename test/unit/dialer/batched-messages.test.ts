@@ -14,7 +14,7 @@ import {
   webhook,
 } from "#test/support/dialer-calls.ts";
 import { toldTo } from "#test/support/events-bench.ts";
-import { completed } from "#test/support/results-bench.ts";
+import { completed, live } from "#test/support/results-bench.ts";
 
 const slow = { provider: "slow", url: "https://slow.example.com/dial" };
 const plan = {
@@ -73,6 +73,27 @@ describe("the results of one delivery", () => {
     await bench.deliverEvents();
     expect(watched.additions).toBe(1);
     expect(await completedNow()).toEqual([8]);
+  });
+
+  it("are counted before the delivery ends, though that takes longer than it", async () => {
+    const { bench, rows, callback } = await createBench(2);
+    const { completedNow } = watchUsage(bench);
+    const { documents } = bench.deps;
+    bench.deps.documents = withMethods(documents, {
+      async addAll(additions) {
+        await bench.sleep(10_000);
+        await documents.addAll(additions);
+      },
+    });
+    let told = 0;
+    bench.told = async () => {
+      if (++told === 1) return { kind: "reported", result: completed };
+      await bench.sleep(3_000); // the batch of the first is sent meanwhile
+      return { kind: "reported", result: live };
+    };
+    await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
+    await bench.deliverEvents();
+    expect(await completedNow()).toEqual([1]);
   });
 
   it("stand though they could not be counted", async () => {
