@@ -9,7 +9,7 @@ import {
   type Stack,
   Tags,
 } from "aws-cdk-lib";
-import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import { dynamoTable, keyTypeOf } from "#shared/aws/dynamodb-table.ts";
 import { dialerTimeoutSeconds } from "./limits.ts";
 import type { OutboundCallsProps } from "./props.ts";
 import { secretTags } from "./secret-tags.ts";
@@ -79,7 +79,8 @@ function createTable(
   { ledgerIndexes: indexes = dynamoTable.indexes, isUnprotected = false }: LedgerProps,
 ): dynamodb.TableV2 {
   const { hashKey, rangeKey, ttl } = dynamoTable;
-  const key = (name: string) => ({ name, type: dynamodb.AttributeType.STRING });
+  const { BINARY, STRING } = dynamodb.AttributeType;
+  const key = (name: string) => ({ name, type: keyTypeOf(name) === "B" ? BINARY : STRING });
   return new dynamodb.TableV2(stack, "Ledger", {
     partitionKey: key(hashKey),
     sortKey: key(rangeKey),

@@ -12,7 +12,7 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { CreateQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { startFauxqs } from "fauxqs";
 import { createDynamoClient, type DynamoClient } from "#shared/aws/dynamodb-client.ts";
-import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import { dynamoTable, keyTypeOf } from "#shared/aws/dynamodb-table.ts";
 import { quickestDynamo, startDynamoEngine } from "./dynamo-engine.ts";
 
 /** Addresses of the engines, for a function's environment and for SDK clients. */
@@ -114,7 +114,10 @@ async function createTable(dynamo: DynamoDBClient, name: string): Promise<void> 
     TableName: name,
     BillingMode: "PAY_PER_REQUEST",
     KeySchema: keys(hashKey, rangeKey),
-    AttributeDefinitions: [...names].map((one) => ({ AttributeName: one, AttributeType: "S" })),
+    AttributeDefinitions: [...names].map((one) => ({
+      AttributeName: one,
+      AttributeType: keyTypeOf(one),
+    })),
     GlobalSecondaryIndexes: Object.entries(indexes).map(([index, one]) => ({
       IndexName: index,
       KeySchema: keys(one.hashKey, one.rangeKey),

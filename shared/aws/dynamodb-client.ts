@@ -125,14 +125,27 @@ function parseError(text: string): ErrorBody {
   }
 }
 
-/** Writes an input as JSON, its bytes in base64. Only an item to put has bytes. */
+/**
+ * Writes an input as JSON, its bytes in base64. Only an item to put and an expression's values have bytes: where a query goes
+ * on is handed back as it came.
+ */
 function toBody(input: DynamoInput<DynamoAction>): string {
-  if (!("Item" in input)) return JSON.stringify(input);
-  const item = Object.entries(input.Item ?? {}).map(([name, value]) => [
+  return JSON.stringify({
+    ...input,
+    ...("Item" in input ? { Item: withBase64(input.Item) } : {}),
+    ...("ExpressionAttributeValues" in input
+      ? { ExpressionAttributeValues: withBase64(input.ExpressionAttributeValues) }
+      : {}),
+  });
+}
+
+function withBase64(item: Item | undefined) {
+  if (item === undefined) return undefined;
+  const values = Object.entries(item).map(([name, value]) => [
     name,
     value.B === undefined ? value : { B: Buffer.from(value.B).toString("base64") },
   ]);
-  return JSON.stringify({ ...input, Item: Object.fromEntries(item) });
+  return Object.fromEntries(values);
 }
 
 interface ItemsIn {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { DynamoClient, DynamoInput, Item } from "./dynamodb-client.ts";
-import { dynamoTable, type IndexName } from "./dynamodb-table.ts";
+import { dynamoTable, type IndexName, keyTypeOf } from "./dynamodb-table.ts";
 
 /** Primary key of an item of the table. */
 export interface ItemKey {
@@ -125,7 +125,7 @@ function toQueryInput(
       ...(expression.includes("#range") ? { "#range": rangeKey } : {}),
     },
     ExpressionAttributeValues: {
-      ":hash": text(hash),
+      ":hash": keyTypeOf(hashKey) === "B" ? bytes(Buffer.from(hash, "hex")) : text(hash),
       ...(after === undefined ? {} : { ":after": text(after) }),
       ...(before === undefined ? {} : { ":before": text(before) }),
     },

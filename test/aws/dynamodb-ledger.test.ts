@@ -374,8 +374,8 @@ function unitsOf(before: CallRow | undefined, after: CallRow): number {
   const [from, to] = [before, after].map((row) => (row === undefined ? {} : toItem(row, 0)));
   const entries = Object.values(dynamoTable.indexes).map(({ hashKey, rangeKey }) => {
     const [old, fresh] = [from, to].map((item) => {
-      const keys = [item?.[hashKey]?.S, item?.[rangeKey]?.S];
-      return keys.includes(undefined) ? "" : keys.join();
+      const keys = [item?.[hashKey], item?.[rangeKey]];
+      return keys.includes(undefined) ? "" : JSON.stringify(keys);
     });
     if (old === fresh) return 0;
     return (old === "" ? 0 : 1) + (fresh === "" ? 0 : 1);

@@ -8,7 +8,7 @@ import { randomId } from "#shared/lib/random.ts";
 export const suiteNow = Date.UTC(2026, 10, 20, 12, 30);
 
 /** Returns the hash of a number that no other call of the tests goes to. */
-export const aNumberHash = () => `${randomId()}${randomId()}`;
+export const aNumberHash = () => randomId().padEnd(40, "0");
 
 /** Returns a waiting row with an id of its own, accepted a minute before `suiteNow`. */
 export function aRow(more: Partial<CallRow> = {}): CallRow {

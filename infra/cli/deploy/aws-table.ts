@@ -9,7 +9,7 @@ import {
   UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
-import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
+import { dynamoTable, keyTypeOf } from "#shared/aws/dynamodb-table.ts";
 import { orSentence } from "./aws-cdk.ts";
 import { changeOf, type Indexes, targetIndexes } from "./aws-indexes.ts";
 import { DeployError, type Tools } from "./tools.ts";
@@ -107,7 +107,7 @@ export async function changeIndexes(
             TableName,
             AttributeDefinitions: [hashKey, rangeKey].map((AttributeName) => ({
               AttributeName,
-              AttributeType: "S",
+              AttributeType: keyTypeOf(AttributeName),
             })),
             GlobalSecondaryIndexUpdates: [{ Create: { IndexName, KeySchema, Projection } }],
           }

@@ -83,13 +83,13 @@ function rowsOf(n: number, { waits, hasResult, hasEvent }: Life): CallRow[] {
 }
 
 describe.each<[string, Life, { d1: number; dynamo: number }]>([
-  ["placed at once", {}, { d1: 580, dynamo: 400 }],
-  ["that waited", { waits: true }, { d1: 650, dynamo: 410 }],
-  ["with its result", { waits: true, hasResult: true }, { d1: 650, dynamo: 440 }],
+  ["placed at once", {}, { d1: 560, dynamo: 345 }],
+  ["that waited", { waits: true }, { d1: 580, dynamo: 355 }],
+  ["with its result", { waits: true, hasResult: true }, { d1: 580, dynamo: 385 }],
   [
     "with its result and an event",
     { waits: true, hasResult: true, hasEvent: true },
-    { d1: 650, dynamo: 450 },
+    { d1: 580, dynamo: 395 },
   ],
 ])("a call %s", (_, life, most) => {
   const lives = Array.from({ length: calls }, (__, n) => rowsOf(n, life));
