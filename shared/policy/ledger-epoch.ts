@@ -1,3 +1,4 @@
+import type { Restored } from "../calls/lost-time.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 
@@ -18,8 +19,14 @@ export const restoreKey = { kind: "restore", key: "ledger" } as const;
 export const ledgerKeys = [sweepKey, restoreKey] as const;
 
 /** Returns the ledger's last restore. */
-export function lastRestore(documents: DocumentsRead): ValueOf<"restore"> | undefined {
+function lastRestore(documents: DocumentsRead): ValueOf<"restore"> | undefined {
   return documents.get(restoreKey.kind, restoreKey.key)?.value;
+}
+
+/** Returns the time that the last restore lost. Its notice counts as its beginning until an operator names the backup's time. */
+export function findLostTime(documents: DocumentsRead): Restored | undefined {
+  const restore = lastRestore(documents);
+  return restore && { at: restore.at ?? restore.since, since: restore.since };
 }
 
 /** Returns the ledger's restore that is not dealt with yet. */

@@ -2,7 +2,7 @@ import type { Call } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { lostReason, mayHaveBeenDialed, mayHaveHadRow } from "../calls/lost-time.ts";
 import type { DocumentsRead } from "../ports/document-kinds.ts";
-import { lastRestore } from "../policy/ledger-epoch.ts";
+import { findLostTime } from "../policy/ledger-epoch.ts";
 import type { FirstRowFacts } from "./first-row.ts";
 import { type Facts, findVerdict, type Judge, type Verdict } from "./rule.ts";
 import type { ResolvedCall } from "./resolved-call.ts";
@@ -12,11 +12,10 @@ import type { ResolvedCall } from "./resolved-call.ts";
  * have written the row after the sweeps went through the rows.
  */
 function mayHaveBeenLost(call: Call, row: CallRow | undefined, documents: DocumentsRead): boolean {
-  const restore = lastRestore(documents);
-  if (restore === undefined) return false;
-  if (row === undefined) return mayHaveHadRow(call, restore.since);
-  const { at, since } = restore;
-  return row.state === "WAITING" && mayHaveBeenDialed(row, { at: at ?? since, since });
+  const lost = findLostTime(documents);
+  if (lost === undefined) return false;
+  if (row === undefined) return mayHaveHadRow(call, lost.since);
+  return row.state === "WAITING" && mayHaveBeenDialed(row, lost);
 }
 
 /** The documents of a fresh call's number must be read, as its orders decide at once. */

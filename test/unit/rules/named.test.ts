@@ -42,12 +42,11 @@ const rules: Readonly<Record<string, Named>> = {
   restore: {
     words:
       /isSuspended|isLedgerSuspended|"restored"|restoreKey|lastRestore|findRestore\b|isTooFarAhead/,
-    most: 6,
+    most: 5,
     room: [
       "runtime/epoch.ts",
       "operator/ledger.ts",
       "calls/restore-row.ts",
-      "rules/lost-by-restore.ts",
       "policy/ledger-epoch.ts",
     ],
   },
