@@ -16,7 +16,7 @@ import { time, toIsoTime } from "../api/http/fields.ts";
 import { UnreachableError } from "../api/http/port-limits.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { codeMeaning, type Texts } from "./need-texts.ts";
-import { removeDocuments } from "./remove-documents.ts";
+import { removeDocuments } from "#shared/ports/remove-documents.ts";
 
 /** Maximum tries to close a breaker that dialers change meanwhile. */
 const tries = 3;

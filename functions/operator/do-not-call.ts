@@ -1,19 +1,13 @@
-import type { Documents } from "#shared/ports/documents.ts";
-import {
-  doNotCallKeyOf,
-  doNotCallListKey,
-  isOfOtherKey,
-  readListed,
-} from "#shared/policy/number-entries.ts";
-import { changeList, inParts, putNumbers } from "#shared/policy/dnc-entries.ts";
+import { doNotCallListKey, readListed } from "#shared/policy/number-entries.ts";
+import { changeList, putNumbers, removeEntries } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";
 import { countRemovals } from "#shared/policy/listing-order.ts";
+import { findUnreadList } from "#shared/rules/gates.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
 import { phoneNumber } from "../api/http/fields.ts";
-import { removeDocuments } from "./remove-documents.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { writerOf } from "../api/actions/writer.ts";
@@ -64,7 +58,7 @@ const changeDoNotCall = declareRoute({
     const refused = isGrave ? refuseWithoutRole(c, "configure", deps) : undefined;
     if (refused !== undefined) return refused;
     const current = await documents.read([doNotCallListKey]);
-    const isOther = isOfOtherKey(current, numbers.keyNames);
+    const isOther = findUnreadList(current, numbers.keyNames) !== undefined;
     if (isOther && !renew && !more) return refuseOtherKey(c);
     const hashOf = (number: string) => numbers.trace(number).numberHash;
     const changed = { target: "do-not-call list", reason };
@@ -75,13 +69,13 @@ const changeDoNotCall = declareRoute({
     // An opt-out that arrives while this answer is made must come after it in the journal.
     const begunAt = deps.clock.now();
     const removals = await countRemovals(unlisted, begunAt, deps);
-    const isDropped = await drop(unlisted, documents);
+    const isRemoved = await removeEntries(unlisted, deps);
     await putNumbers(
       add.map((number) => numbers.own(number)),
       deps,
     );
     // Numbers that were added again meanwhile stay listed: the journal gets no removal.
-    if (isDropped && remove.length > 0)
+    if (isRemoved && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted, removals }, deps, begunAt);
     if (add.length > 0)
       await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
@@ -94,7 +88,7 @@ const changeDoNotCall = declareRoute({
         deps,
       );
     }
-    if (isDropped) return { added: add.length, removed: remove.length };
+    if (isRemoved) return { added: add.length, removed: remove.length };
     const detail =
       "Some of the numbers were put on the list again meanwhile, and stay on it. Check which, and remove those again.";
     return answerProblem(c, 409, { detail });
@@ -123,12 +117,3 @@ const checkDoNotCall = declareRoute({
 });
 
 export const doNotCallRoutes = [changeDoNotCall, checkDoNotCall];
-
-/** Removes entries. Resolves to false if some were put back meanwhile. */
-async function drop(numberHashes: readonly string[], documents: Documents): Promise<boolean> {
-  let isDropped = true;
-  for (const some of inParts(numberHashes)) {
-    if (!(await removeDocuments(some.map(doNotCallKeyOf), documents))) isDropped = false;
-  }
-  return isDropped;
-}

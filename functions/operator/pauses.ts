@@ -6,7 +6,7 @@ import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
 import { breakerViewSchema, closeBreaker, listBreakerViews } from "./breakers.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
-import { removeDocuments } from "./remove-documents.ts";
+import { removeDocuments } from "#shared/ports/remove-documents.ts";
 import { agentId, anyName, hasExactlyOne, instant, time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 import {

@@ -2,6 +2,7 @@ import { ConflictError, onConflict, retry } from "../lib/retry.ts";
 import { changeDocument } from "../ports/change-document.ts";
 import type { ValueOf } from "../ports/document-kinds.ts";
 import type { DocumentChange, Documents } from "../ports/documents.ts";
+import { removeDocuments } from "../ports/remove-documents.ts";
 import { hourMs, minuteMs } from "../lib/units.ts";
 import { keyNameIn } from "../telephony/number-hashes.ts";
 import { doNotCallKeyOf, doNotCallListKey, isClientEntry } from "./number-entries.ts";
@@ -166,6 +167,18 @@ async function renewSome(numbers: readonly (readonly string[])[], deps: ListDeps
   const isGone = ({ former }: (typeof moves)[number]) =>
     left.get("do-not-call", former.key) === undefined;
   await removeThose(created.filter(isGone).map(({ change }) => change.next));
+}
+
+/** Removes entries. Resolves to false if some were put back meanwhile. */
+export async function removeEntries(
+  entries: readonly string[],
+  { documents }: Pick<ListDeps, "documents">,
+): Promise<boolean> {
+  let isRemoved = true;
+  for (const some of inParts(entries)) {
+    if (!(await removeDocuments(some.map(doNotCallKeyOf), documents))) isRemoved = false;
+  }
+  return isRemoved;
 }
 
 /** Splits items into parts that are written or removed at once. */

@@ -1,9 +1,8 @@
 import { createNumberHasher } from "#shared/telephony/number-hashes.ts";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { removeDocuments } from "#functions/operator/remove-documents.ts";
 import { doNotCallKeyOf } from "#shared/policy/number-entries.ts";
-import { putEntries, putNumbers, renewNumbers } from "#shared/policy/dnc-entries.ts";
+import { putEntries, putNumbers, removeEntries, renewNumbers } from "#shared/policy/dnc-entries.ts";
 import { ConflictError } from "#shared/lib/retry.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";
@@ -79,10 +78,7 @@ it("a renewal neither undoes an operator's removal nor loses a number", async ()
               if (!(error instanceof ConflictError)) throw error;
             })
           : undefined;
-      const removed =
-        given.removes > 0
-          ? removeDocuments(hashes.map(doNotCallKeyOf), slow.documents)
-          : Promise.resolve(false);
+      const removed = given.removes > 0 ? removeEntries(hashes, slow) : Promise.resolve(false);
       await scheduler.waitFor(Promise.all([...renewed, added, removed]));
       if (given.removes === 0) expect(await stands()).toBe(true);
       if (given.adds === 0 && (await removed)) expect(await stands()).toBe(false);
@@ -100,7 +96,7 @@ it("a removal between the read and the write of a renewal stands", async () => {
       const read = await deps.documents.read(keys);
       if (isFirst) {
         isFirst = false;
-        expect(await removeDocuments(hashes.map(doNotCallKeyOf), deps.documents)).toBe(true);
+        expect(await removeEntries(hashes, deps)).toBe(true);
       }
       return read;
     },

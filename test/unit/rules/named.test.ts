@@ -74,7 +74,7 @@ const rules: Readonly<Record<string, Named>> = {
   destination: { words: /mayBeDialed|mayBeCalled|destination_denied/, most: 3 },
   "do-not-call": {
     words: /isOnDoNotCallList|doNotCallKeysOf|"?\bdo_not_call\b"?|doNotCallKeyOf|isOfOtherKey/,
-    most: 6,
+    most: 5,
     room: [
       "operator/do-not-call.ts",
       "operator/find-listed.ts",

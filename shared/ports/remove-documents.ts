@@ -1,5 +1,5 @@
-import type { Documents } from "#shared/ports/documents.ts";
-import type { DocumentKey } from "#shared/ports/document-kinds.ts";
+import type { DocumentKey } from "./document-kinds.ts";
+import type { Documents } from "./documents.ts";
 
 /**
  * Removes documents in their current version. It does not try again if another write comes first, because a frozen
