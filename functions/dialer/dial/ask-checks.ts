@@ -116,8 +116,8 @@ async function ask(
   if (probe === undefined) return unasked(unprobed);
   const sentAt = clock.now();
   if (sentAt > askBy) return unasked(inTurn);
-  const limits = { limitMs: Math.min(limitMs, until - sentAt) };
-  const question = toQuestion(dial, { check: name, ...limits }, deps);
+  const to = { check: name, url: check.url, limitMs: Math.min(limitMs, until - sentAt) };
+  const question = toQuestion(dial, to, deps);
   const answer = await (settings.askCheck?.(question) ?? noAnswer);
   probe.spend();
   if (answer.decision === "failed") {

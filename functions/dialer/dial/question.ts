@@ -8,7 +8,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 /** Returns the question to a check about a call. Each question has an id of its own. */
 export function toQuestion(
   { call }: Pick<Dial, "call">,
-  { check, limitMs }: { check: string; limitMs: number },
+  to: Pick<Question, "check" | "url" | "limitMs">,
   { clock, random, settings }: Pick<DialerDeps, "clock" | "random" | "settings">,
 ): Question {
   const { phone_number, agent_id } = call.request;
@@ -26,7 +26,7 @@ export function toQuestion(
   };
   const { traceparent } = call;
   const id = `check_${random.version()}`;
-  return { check, limitMs, id, body: JSON.stringify(body), traceparent };
+  return { ...to, id, body: JSON.stringify(body), traceparent };
 }
 
 /** Returns the local time in ISO 8601 with its offset, such as `2026-11-24T09:35:00-05:00`. */

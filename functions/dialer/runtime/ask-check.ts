@@ -1,4 +1,4 @@
-import { checkKeys, findCheck } from "#shared/dial-plan/checks.ts";
+import { checkKeys } from "#shared/dial-plan/checks.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import {
   answerBytesMax,
@@ -10,8 +10,9 @@ import { type PostedEvent, postSigned } from "./post-event.ts";
 
 /** A question to a check. */
 export interface Question extends PostedEvent {
-  /** The check's name in the dial plan. */
+  /** The check's name in the dial plan, by which its keys are found. */
   check: string;
+  url: string;
   /** Time limit of the answer, in milliseconds. */
   limitMs: number;
 }
@@ -33,9 +34,7 @@ export function createAskCheck(
   }: { environment: Record<string, string | undefined>; fetch: Send; now(): number },
 ): AskCheck {
   const keysOf = checkKeys(plan, environment);
-  return async ({ check, limitMs, ...posted }) => {
-    const { url } = findCheck(check, plan) ?? {};
-    if (url === undefined) return { decision: "failed", code: "check_gone" };
+  return async ({ check, url, limitMs, ...posted }) => {
     const keys = keysOf.get(check) ?? [];
     const limits = { limitMs, bytesMax: answerBytesMax + 1 };
     return parseCheckAnswer(await postSigned(posted, { url, keys, ...limits }, { fetch, now }));

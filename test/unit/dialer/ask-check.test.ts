@@ -17,7 +17,7 @@ const ask = (url: string, environment: Record<string, string> = {}, limit = limi
       fetch,
       now: Date.now,
     },
-  )({ ...question, limitMs: limit });
+  )({ ...question, url, limitMs: limit });
 
 describe("asking a check", () => {
   it("posts the question signed, and reads the answer", async () => {

@@ -130,7 +130,7 @@ const rules: Readonly<Record<string, Named>> = {
   },
   checks: {
     words: /route\.checks|\.checks\b|askChecks|findCheck|checkBreakerOf|validUntil|check_outdated/,
-    most: 9,
+    most: 8,
     room: [
       "dial/ask-checks.ts",
       "runtime/ask-check.ts",
