@@ -10,6 +10,7 @@ import type { AccountName, ClientOfMode, Mode } from "../calls/ids.ts";
 import { isPlannedType, type ProviderType } from "../calls/provider-types.ts";
 import { type Pace, toPace } from "../telephony/rate.ts";
 import { accountSchema } from "./account-schema.ts";
+import { type Check, findCheck } from "./checks.ts";
 import { findAgentRoute } from "./dial-plan.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteKinds } from "./route-kinds.ts";
@@ -32,7 +33,7 @@ export interface ResolvedAccount extends Limits {
   pace: Pace | undefined;
 }
 
-/** The routes and accounts of a plan, each made once. It is made with the settings, so that another plan has another. */
+/** The routes and accounts of a plan, each made once, and its checks. It is made with the settings, so that another plan has another. */
 export interface RouteTable {
   plan: DialPlan;
   kinds: RouteKinds;
@@ -43,6 +44,8 @@ export interface RouteTable {
   find(of: ClientOfMode & { agentId: string }): Route | undefined;
   /** Returns the account of a route of the plan, or of a row's own route, whose account the plan may have lost. */
   account(route: Route): ResolvedAccount;
+  /** Returns a check of the plan. Undefined: it has none of this name, though a row's own route may name it. */
+  check(name: string): Check | undefined;
 }
 
 /** Maximum accounts that a table remembers. Rows may have routes to hosts that the plan has no more. */
@@ -75,6 +78,7 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
       ofClient.set(own, sandbox);
       return sandbox;
     },
+    check: (name) => findCheck(name, plan),
     account(route) {
       const account = accountsByRoute.get(route) ?? findAccount(route);
       accountsByRoute.set(route, account);

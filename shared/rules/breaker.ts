@@ -93,7 +93,7 @@ function namesAlong({ services, probed }: Along, { documents }: Asked) {
     const value = documents.find("breaker", name)?.value;
     return value === unreadable || value?.state === "open";
   };
-  return { ofAccount, own: services.find(mayBeOpen) ?? own };
+  return { ofAccount, own: services.find(({ name }) => mayBeOpen(name))?.name ?? own };
 }
 
 /** Returns whose calls cannot be judged, as only a later version can read a breaker: all of the account, or the backlog's. */

@@ -26,9 +26,19 @@ export function checkBreakerOf(check: string): string {
   return `check:${check}`;
 }
 
-/** Names the breakers of a route's checks. Each is probed by its check's question. */
-export function checkBreakersOf({ checks = [] }: Pick<Route, "checks">): string[] {
-  return checks.map(checkBreakerOf);
+/** A service that is asked about each call before its request, such as a check of the plan. */
+export interface Service {
+  /** Name of its breaker, its pace and its connections. Its breaker is probed by the question to it. */
+  name: string;
+  /** Maximum rate of questions. 0: the plan has it no more. */
+  requestsPerSecond: number;
+}
+
+function servicesOf({ checks = [] }: Route, table: RouteTable): Service[] {
+  return checks.map((check) => ({
+    name: checkBreakerOf(check),
+    requestsPerSecond: table.check(check)?.requestsPerSecond ?? 0,
+  }));
 }
 
 /** A route of a client's calls to an agent, with the account that they are placed under. */
@@ -39,8 +49,8 @@ export interface ResolvedRoute {
   breakers: readonly string[];
   /** Names of the breakers that the dial request itself probes. A check's breaker is probed by the check's question. */
   probed: readonly string[];
-  /** Names of the services that are asked before the request, by their breakers. */
-  services: readonly string[];
+  /** The services that are asked before the request. */
+  services: readonly Service[];
   /** Names of the pauses that may keep the calls waiting. */
   pauses: readonly DocumentKey<"pause">[];
 }
@@ -122,11 +132,11 @@ function resolveBacklog({ mode, ...of }: ClientAgent & ClientOfMode, table: Rout
 function resolveRoute(route: Route, of: ClientAgent, table: RouteTable): ResolvedRoute {
   const account = table.account(route);
   const probed = breakerNamesOf(of, { account: account.name });
-  const services = checkBreakersOf(route);
+  const services = servicesOf(route, table);
   return {
     route,
     account,
-    breakers: [...probed, ...services],
+    breakers: [...probed, ...services.map(({ name }) => name)],
     probed,
     services,
     pauses: [...pauseKeysOf(of, route), ...pausesOfSplits(of, table)],

@@ -1,6 +1,6 @@
 import { accountNameOf, type Call } from "#shared/calls/call-request.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { checkBreakersOf } from "#shared/rules/resolved-call.ts";
+import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { parseValue, type ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DocumentVersion } from "./documents.ts";
 import type { Requested } from "./placement.ts";
@@ -34,7 +34,8 @@ export function breakerViolations({
     if (call === undefined) continue;
     const of = { client: call.client, agentId: call.request.agent_id };
     const along = breakerNamesOf(of, { account: accountNameOf(one.route) });
-    for (const name of [...along, ...checkBreakersOf(one.route)]) {
+    const ofChecks = one.route.checks?.map(checkBreakerOf) ?? [];
+    for (const name of [...along, ...ofChecks]) {
       requestsOf.set(name, [...(requestsOf.get(name) ?? []), one]);
     }
   }

@@ -2,7 +2,7 @@ import { createRouteTable } from "../support/plans.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { breakerNamesOf } from "#shared/policy/breakers.ts";
-import { checkBreakersOf } from "#shared/rules/resolved-call.ts";
+import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { Message } from "#shared/ports/call-messages.ts";
 import type { DocumentVersion } from "./documents.ts";
@@ -56,10 +56,10 @@ export function turnViolations(turned: Turned): string[] {
   }
   return waiting.flatMap((one) => {
     const { client, agentId, route, account, id } = one;
+    const ofChecks = route.checks?.map(checkBreakerOf) ?? [];
+    const breakers = [...breakerNamesOf({ client, agentId }, { account }), ...ofChecks];
     const names = [
-      ...[...breakerNamesOf({ client, agentId }, { account }), ...checkBreakersOf(route)].map(
-        (key) => `breaker ${key}`,
-      ),
+      ...breakers.map((key) => `breaker ${key}`),
       ...pauseKeysOf({ client, agentId }, route).map(({ kind, key }) => `${kind} ${key}`),
     ];
     const obstacles = [

@@ -158,7 +158,10 @@ describe("a backlog", () => {
 
   it("hangs while requests of it, or questions to its check, stay unanswered", () => {
     const hangs = (more: object) => isHanging(checked, { documents: open(0, more) });
-    const checked = { ...target, services: [checkBreakerOf("crm")] };
+    const checked = {
+      ...target,
+      services: [{ name: checkBreakerOf("crm"), requestsPerSecond: 1 }],
+    };
     expect(hangs({ cause: "unreachable" })).toBe(true);
     expect(hangs({ cause: "check", key: checkBreakerOf("crm") })).toBe(true);
     expect(hangs({ cause: "busy" })).toBe(false);

@@ -1,7 +1,7 @@
 import { checkAnswerMsMin, checksMsMax, slowMs } from "#shared/lib/timing.ts";
 import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
 import { findPassedChecks } from "#shared/calls/passed-check.ts";
-import { type Check, findCheck } from "#shared/dial-plan/checks.ts";
+import type { Check } from "#shared/dial-plan/checks.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
 import { takeOneOf } from "../record/permits.ts";
@@ -96,7 +96,7 @@ async function ask(
   const { clock, settings, log } = deps;
   const valid = findValid(name, dial.row, batch);
   if (valid !== undefined) return { decision: "call", name, ...valid };
-  const check = findCheck(name, settings.plan);
+  const check = settings.table.check(name);
   const unasked = (verdict: Verdict): Outcome => ({
     decision: "unasked",
     verdict,
@@ -151,7 +151,7 @@ function findValid(
 }
 
 function validMsOf(name: string, { deps }: DialBatch): number {
-  return (findCheck(name, deps.settings.plan)?.validSeconds ?? 0) * 1000;
+  return (deps.settings.table.check(name)?.validSeconds ?? 0) * 1000;
 }
 
 /** Takes a permit of the check's pace. Undefined: there is none in time. */

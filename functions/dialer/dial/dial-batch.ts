@@ -119,7 +119,7 @@ function limitsOf(
   dials: readonly Dial[],
   concurrency: number,
 ): ReadonlyMap<string, number | undefined> {
-  const services = new Set(dials.flatMap(({ target }) => target.services));
+  const services = new Set(dials.flatMap(({ target }) => target.services.map(({ name }) => name)));
   const ofService = Math.max(1, Math.floor(Math.ceil(concurrency / 2) / services.size));
   return new Map([
     ...requestLimits(dials.map(({ target: { account } }) => account)),

@@ -1,10 +1,10 @@
 import { polledFor } from "#shared/rules/gates.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
-import { checksOf, createCheckRoom, withinCheckRoom } from "./check-room.ts";
 import { decidedMax, decideRows, writtenOffMax } from "./decide-rows.ts";
 import type { DispatcherState } from "./dispatcher-state.ts";
 import type { DispatchedRow } from "./send-dispatches.ts";
+import { createServiceRoom, withinServiceRoom } from "./service-room.ts";
 import { accountShares, countNeeds, createShares, mayServe, serveTurns } from "./shares.ts";
 import type { Waiting } from "./snapshot.ts";
 
@@ -51,9 +51,9 @@ export async function chooseRows(
 ): Promise<Chosen> {
   const { snapshot, inFlight, records, dueRows, allowances } = state;
   const { clock, dispatcher } = deps;
-  const services = { servicesOf: checksOf, serviceRoom: createCheckRoom(state, deps) };
+  const serviceRoom = createServiceRoom(state, deps);
   const shares = createShares({
-    ...services,
+    serviceRoom,
     allowAccount: allowances.ofAccount,
     allowBacklog: allowances.ofBacklog,
     isSlow: (key) => snapshot.get(key)?.isSlow === true,
@@ -62,7 +62,7 @@ export async function chooseRows(
   });
   const dueAmong = (some: readonly Waiting[], by: number) =>
     some.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
-  const served = withinCheckRoom(dueAmong(backlogs, clock.now()), { ...services, dueRows }, deps);
+  const served = withinServiceRoom(dueAmong(backlogs, clock.now()), { serviceRoom, dueRows }, deps);
   let closed: ReadonlyMap<string, string> = new Map();
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {

@@ -1,5 +1,5 @@
 import type { DuePosition } from "#shared/ports/ledger.ts";
-import type { ResolvedRoute } from "#shared/rules/resolved-call.ts";
+import type { ResolvedRoute, Service } from "#shared/rules/resolved-call.ts";
 import { copyServed, createTurns, type Served } from "#shared/policy/turns.ts";
 
 /** The number of calls that may be dispatched now. */
@@ -40,10 +40,8 @@ export interface Shareable {
   servedBefore(account: string): Served;
   /** Numbers of slow rows that may be dispatched, of all accounts and of one. */
   slowRoom: { all: number; of(account: string): number };
-  /** Services that the calls of a backlog wait for before their request. */
-  servicesOf(one: Pick<Servable, "target">): readonly string[];
   /** Number of an account's rows that may be dispatched to wait for a service. */
-  serviceRoom(account: string, service: string): number;
+  serviceRoom(account: string, service: Service): number;
 }
 
 /** The state of an account at the end of a tick. */
@@ -204,15 +202,15 @@ function leftIn(shares: Shares, one: Servable): number {
   const own = backlogLeft.get(one.allowanceKey ?? one.key) ?? facts.allowBacklog(one.key);
   const left = Math.min(
     own,
-    ...shares.facts.servicesOf(one).map((service) => leftFor(service, one, shares)),
+    ...one.target.services.map((service) => leftFor(service, one, shares)),
   );
   return facts.isSlow(one.key) ? Math.min(left, accountIn(shares, one).slowLeft, slowLeft) : left;
 }
 
 /** Returns how many rows of a backlog's account may still be dispatched to wait for a service. */
-function leftFor(service: string, one: Servable, shares: Shares): number {
+function leftFor(service: Service, one: Servable, shares: Shares): number {
   const { serviceLeft } = accountIn(shares, one);
-  return serviceLeft.get(service) ?? shares.facts.serviceRoom(one.account, service);
+  return serviceLeft.get(service.name) ?? shares.facts.serviceRoom(one.account, service);
 }
 
 /** True if more rows of a backlog might be dispatched, by its account's allowance and its own. */
@@ -227,8 +225,8 @@ function useTurn(shares: Shares, one: Servable): void {
   account.taken += 1;
   const { key, allowanceKey = key } = one;
   backlogLeft.set(allowanceKey, (backlogLeft.get(allowanceKey) ?? facts.allowBacklog(key)) - 1);
-  for (const service of facts.servicesOf(one)) {
-    account.serviceLeft.set(service, leftFor(service, one, shares) - 1);
+  for (const service of one.target.services) {
+    account.serviceLeft.set(service.name, leftFor(service, one, shares) - 1);
   }
   if (facts.isSlow(one.key)) {
     account.slowLeft -= 1;

@@ -130,11 +130,10 @@ const rules: Readonly<Record<string, Named>> = {
   },
   checks: {
     words: /route\.checks|\.checks\b|askChecks|findCheck|checkBreakerOf|validUntil|check_outdated/,
-    most: 8,
+    most: 7,
     room: [
       "dial/ask-checks.ts",
       "runtime/ask-check.ts",
-      "dispatch/check-room.ts",
       "calls/passed-check.ts",
       "dial-plan/checks.ts",
     ],

@@ -110,12 +110,14 @@ it.each([...ofOrders, ...ofPauses])(
 
 it("an unreadable breaker along a route keeps its account's calls from a dispatcher, or its backlog's", () => {
   const [ofAccount = "", own = ""] = resolved.target?.probed ?? [];
-  const route = { probed: [ofAccount, own], services: ["check:crm", "check:erp"] };
+  const names = ["check:crm", "check:erp"];
+  const services = names.map((name) => ({ name, requestsPerSecond: 1 }));
+  const route = { probed: [ofAccount, own], services };
   const unread = (key?: string) =>
     unreadAlong(route, {
       documents: documentsWith(key === undefined ? key : { kind: "breaker", key }),
     });
-  expect([undefined, ...route.probed, ...route.services].map(unread)).toEqual([
+  expect([undefined, ...route.probed, ...names].map(unread)).toEqual([
     undefined,
     "account",
     "backlog",
