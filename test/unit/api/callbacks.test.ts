@@ -6,6 +6,7 @@ import {
   readPublicUrl,
 } from "#shared/settings/callback-url.ts";
 import { createSignatureHeaders, parseSigningKey } from "#shared/lib/standard-webhooks.ts";
+import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { createApp } from "#functions/api/app.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -134,6 +135,15 @@ describe("the callback door", () => {
     const response = await post(createApp({ ...deps, eventsQueue: { ...deps.eventsQueue, send } }));
     expect([response.status, response.headers.get("retry-after"), sends]).toEqual([503, "30", 1]);
     expect(events).toMatchObject([{ level: "alarm", event: "queue.unreachable" }]);
+  });
+
+  it("takes a callback with the hash of a number, of this length and of that of earlier versions", async () => {
+    const { app } = createTestApi();
+    const { numberHash } = hashNumber("+12025550123", hashKey);
+    for (const hash of [numberHash, "ab".repeat(36)]) {
+      const subject = { account, call: { ...call, numberHash: hash } };
+      expect((await post(app, callbackAddress("", { ...subject, hashKey }))).status).toBe(204);
+    }
   });
 
   it("takes a callback whose body breaks off", async () => {
