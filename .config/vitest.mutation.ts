@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 
 /** Tests that notice most mutants. They run first, as the first failure ends a mutant's run. */
 const first =
-  /\/(chain|lost-claim|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours|splits|split-rounds|split-verdict|trace-context|encoding|call-spans|measured-times)\.test/;
+  /\/(chain|lost-claim|lost-time|restore-row|standard-webhooks|number-entries|cancellation|earlier-tries|provider-answer|refused-probe|due-rows|lease|sweep-live-calls|state-machine|states|transition-guards|claims|a-call|settlement|unknown|caps|look-up|orders|hours|splits|split-rounds|split-verdict|trace-context|encoding|call-spans|measured-times)\.test/;
 
 class TelltalesFirst extends BaseSequencer {
   override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
@@ -27,7 +27,7 @@ export default defineConfig({
       "test/unit/dialer/{call-spans,measured-times,splits}.test.ts",
       "test/unit/traces/{encoding,trace-context}.test.ts",
       "test/unit/rules/{cancellation,earlier-tries}.test.ts",
-      "test/unit/dialer/{due-rows,lease,refused-probe,sweep-live-calls}.test.ts",
+      "test/unit/dialer/{due-rows,lease,provider-answer,refused-probe,sweep-live-calls}.test.ts",
       "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
       "test/unit/dialer/{fresh-calls,hanging,hash-key-*,hours,last-look,look-up,orders,pace,pauses,redials}.test.ts",
       "test/unit/dialer/{restore,set-back,settle-surely,settlement,stage-errors,state-machine}.test.ts",
