@@ -47,7 +47,6 @@ export const dynamoTable = {
 } as const;
 
 /** Returns the type of a key: text, except the hash of a number, whose bytes are half of its digits. */
-export const keyTypeOf = (name: string) =>
-  name === dynamoTable.indexes.number.hashKey ? "B" : "S";
+export const keyTypeOf = (name: string) => (name === "numberHash" ? "B" : "S");
 
 export type IndexName = keyof typeof dynamoTable.indexes;
