@@ -54,7 +54,7 @@ function refuseForged({ settings }: ApiDeps): MiddlewareHandler<ApiEnv> {
 
 /** The path of a callback URL. No part of it needs percent encoding. */
 const pathPattern =
-  /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64})(?:\/(\w{40,96}))?)?\/([\w-]{22})$/;
+  /^\/callbacks\/([\w-]{1,64})(?:\/(\w{1,64})\/(\w{1,64})(?:\/(\w{40}))?)?\/([\w-]{22})$/;
 
 /** Parses a path; undefined if no callback URL has this form. */
 function addressOf(path: string): { subject: CallbackSubject; code: string } | undefined {

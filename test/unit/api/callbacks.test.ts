@@ -40,7 +40,7 @@ describe("a callback address", () => {
       { account, call },
       { account, call: { id: call.id, claim: "other" } },
       { account: "twilio", call },
-      { account, call: { ...call, numberHash: "ab".repeat(36) } },
+      { account, call: { ...call, numberHash: "ab".repeat(20) } },
       { account: "a", call: { id: "b", claim: "c/d" } },
       { account: "a", call: { id: "b/c", claim: "d" } },
       { account: "a/b", call: { id: "c", claim: "d" } },
@@ -137,13 +137,11 @@ describe("the callback door", () => {
     expect(events).toMatchObject([{ level: "alarm", event: "queue.unreachable" }]);
   });
 
-  it("takes a callback with the hash of a number, of this length and of that of earlier versions", async () => {
+  it("takes a callback with the hash of a number", async () => {
     const { app } = createTestApi();
     const { numberHash } = hashNumber("+12025550123", hashKey);
-    for (const hash of [numberHash, "ab".repeat(36)]) {
-      const subject = { account, call: { ...call, numberHash: hash } };
-      expect((await post(app, callbackAddress("", { ...subject, hashKey }))).status).toBe(204);
-    }
+    const address = callbackAddress("", { account, call: { ...call, numberHash }, hashKey });
+    expect((await post(app, address)).status).toBe(204);
   });
 
   it("takes a callback whose body breaks off", async () => {

@@ -63,9 +63,15 @@ it("an ordinary call carries its mode, and its account: neither is read from a n
   const place = createPlacing();
   await place("+13035550001"); // loads what is made once for a plan
   const asked = countAsked();
-  await place("+13035550002");
-  expect(asked.names()).toBeGreaterThan(0);
-  expect(asked.names()).toBeLessThanOrEqual(2);
-  // The one address is that of this test's own request.
-  expect(asked.addresses()).toEqual(["http://localhost/v1/calls"]);
+  // Work that another file has left in this process may ask, too: so the least of three calls counts.
+  const names: number[] = [];
+  for (const number of ["+13035550002", "+13035550003", "+13035550004"]) {
+    const before = asked.names();
+    await place(number);
+    names.push(asked.names() - before);
+  }
+  expect(Math.min(...names)).toBeGreaterThan(0);
+  expect(Math.min(...names)).toBeLessThanOrEqual(2);
+  // The addresses are those of this test's own requests.
+  expect(new Set(asked.addresses())).toEqual(new Set(["http://localhost/v1/calls"]));
 });
