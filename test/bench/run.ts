@@ -23,6 +23,7 @@ const parts = [
   "forecast",
   "dialing",
   "services",
+  "paces",
   "round-trips",
   "deliveries",
   "cold-start",

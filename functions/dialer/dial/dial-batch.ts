@@ -1,5 +1,6 @@
 import { slotWaitMsMax } from "#shared/lib/timing.ts";
 import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
+import { createPacedDelivery, type PacedDelivery } from "../record/paced-claims.ts";
 import { createPermits, type Permits } from "../record/permits.ts";
 import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
@@ -31,6 +32,7 @@ export interface DialBatch {
   slots: Semaphore;
   /** Slots for requests under way. */
   connections: Semaphore;
+  paced: PacedDelivery;
   permits: Permits;
   caps: Caps;
   days: TakeContext["days"];
@@ -78,7 +80,7 @@ export function createDialBatch(
   { documents, deadline }: Pick<DialBatch, "documents" | "deadline">,
   deps: DialerDeps,
 ): { batch: DialBatch; end(dial: Dial): void } {
-  const { clock, concurrency } = deps;
+  const { clock, concurrency, memory } = deps;
   /** Number of calls left, by account. */
   const left = new Map<string, number>();
   const count = ({ target: { account } }: Dial, more: number) => {
@@ -87,6 +89,10 @@ export function createDialBatch(
   for (const dial of dials) count(dial, 1);
   const limits = limitsOf(dials, concurrency);
   const limitOf = (name: string) => Math.min(limits.get(name) ?? concurrency, concurrency);
+  const paced = createPacedDelivery(
+    dials.map(({ target: { account } }) => account),
+    memory,
+  );
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
   const common = { isShared, waitMsMax: slotWaitMsMax, clock };
@@ -96,9 +102,10 @@ export function createDialBatch(
     slots: createSemaphore({
       ...common,
       total: concurrency * claimsARequest,
-      limitOf: (account) => limitOf(account) * claimsARequest,
+      limitOf: (account) => paced.limitOf(account, limitOf(account) * claimsARequest),
     }),
     connections: createSemaphore({ ...common, total: concurrency, limitOf }),
+    paced,
     permits: createPermits(deps),
     caps: createCaps(deps),
     days: createAccountDays(deps),
@@ -108,7 +115,12 @@ export function createDialBatch(
     stopped: new Set(),
     ledger: { isDown: false },
   };
-  return { batch, end: (dial) => count(dial, -1) };
+  const end = (dial: Dial) => {
+    count(dial, -1);
+    const { name } = dial.target.account;
+    if (left.get(name) === 0) paced.end(name);
+  };
+  return { batch, end };
 }
 
 /**

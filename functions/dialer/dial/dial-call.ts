@@ -40,7 +40,12 @@ async function checkAndSend(held: Held, batch: DialBatch): Promise<Refusal | Sen
   await using probe = held.probe;
   const ready = await checkCall(held, batch);
   if ("refused" in ready) return ready;
-  const sent = await sendRequest(held.claim, ready, batch.deps);
+  const { claim } = held;
+  const sending = batch.paced.send(claim.dial.target.account.name, () =>
+    sendRequest(claim, ready, batch.deps),
+  );
+  batch.slots.look();
+  const sent = await sending;
   if (!("refused" in sent)) probe.spend();
   return sent;
 }

@@ -1,15 +1,11 @@
-import {
-  permitWaitMsMax,
-  permitAgeMsMax,
-  leadMsMax,
-  fastIntervalUsMax,
-} from "#shared/lib/timing.ts";
+import { permitWaitMsMax, permitAgeMsMax, fastIntervalUsMax } from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { Pace, PermitRequest } from "#shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { paceKeyOf } from "#shared/rules/pace.ts";
+import { recordPermit } from "./paced-claims.ts";
 import DataLoader from "dataloader";
 /** Maximum permits that one claim takes, if those before were void. */
 const permitsMax = 3;
@@ -24,17 +20,14 @@ export interface Permit {
 export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "memory">) {
   const { documents, clock, memory } = deps;
   const loaders = new Map<string, DataLoader<Pace, number | undefined>>();
-  /** True once a permit of this delivery was void. The next ones are requested further ahead. */
-  let isVoid = false;
 
   function createLoader(account: string) {
     const takeAll = async (paces: readonly Pace[]): Promise<(number | undefined)[]> => {
       const [pace] = paces;
       if (pace === undefined) return [];
       const now = clock.now();
-      const lead = Math.min(leadMs(memory) * (isVoid ? 2 : 1), leadMsMax);
       const window = {
-        notBefore: now + lead,
+        notBefore: now + leadMs(memory),
         notAfter: now + permitWaitMsMax,
         count: paces.length,
       };
@@ -57,12 +50,12 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       return permitAt === undefined ? undefined : { permitAt };
     },
     /** True if a request may be sent under this permit now. */
-    isValid({ pace }: ResolvedAccount, { permitAt }: Permit): boolean {
+    isValid({ name, pace }: ResolvedAccount, { permitAt }: Permit): boolean {
       if (pace === undefined) return true;
       const late = clock.now() - permitAt;
       const { fast, slow } = permitAgeMsMax;
       const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
-      isVoid ||= !isValid;
+      recordPermit(name, { isInTime: isValid, now: clock.now() }, memory);
       return isValid;
     },
     triesMax: permitsMax,

@@ -3,7 +3,9 @@ const lookMs = 500;
 
 interface Waiter {
   account: string;
-  grant(): void;
+  since: number;
+  /** Called with false if it has waited too long. */
+  end(isGranted: boolean): void;
 }
 
 /** A slot that an account holds until it is released or its scope ends. Releasing again does nothing. */
@@ -19,6 +21,8 @@ export interface Slot extends Disposable {
 export interface Semaphore {
   /** Resolves to undefined if the account released no slot in time. */
   acquire(account: string): Promise<Slot | undefined>;
+  /** Grants what a limit leaves free that has grown. */
+  look(): void;
 }
 
 interface SemaphoreLimits {
@@ -32,10 +36,21 @@ interface SemaphoreLimits {
   clock: { now(): number; sleep(ms: number): Promise<void> };
 }
 
+/** @param free called once, when the slot is released for the first time */
+function createSlot(free: () => void): Slot {
+  let isHeld = true;
+  const release = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    free();
+  };
+  return { release, [Symbol.dispose]: release };
+}
+
 export function createSemaphore(limits: SemaphoreLimits): Semaphore {
   const { total, limitOf, isShared, waitMsMax, clock } = limits;
   const half = Math.ceil(total / 2);
-  const waiters: Waiter[] = [];
+  const waiters = new Set<Waiter>();
   const held = new Map<string, number>();
   /** Time at which a slot was last taken or released, by account. */
   const progressAt = new Map<string, number>();
@@ -45,6 +60,10 @@ export function createSemaphore(limits: SemaphoreLimits): Semaphore {
     progressAt.set(account, clock.now());
   };
 
+  const endWait = (waiter: Waiter, isGranted: boolean) => {
+    waiters.delete(waiter);
+    waiter.end(isGranted);
+  };
   const mayTake = (account: string): boolean =>
     heldBy(account) < limitOf(account) && (heldBy(account) < half || !isShared(account));
   const grantFree = () => {
@@ -57,40 +76,39 @@ export function createSemaphore(limits: SemaphoreLimits): Semaphore {
         if (fewer && mayTake(waiter.account)) next = waiter;
       }
       if (next === undefined) return;
-      waiters.splice(waiters.indexOf(next), 1);
       change(next.account, 1);
-      next.grant();
+      endWait(next, true);
     }
   };
-  const toSlot = (account: string): Slot => {
-    let isHeld = true;
-    const release = () => {
-      if (!isHeld) return;
-      isHeld = false;
-      change(account, -1);
+  /** Milliseconds for which a call may wait on. */
+  const leftMs = ({ account, since }: Waiter) =>
+    Math.max(since, progressAt.get(account) ?? 0) + waitMsMax - clock.now();
+  let isLooking = false;
+  /** Looks after all who wait, as thousands that each look for themselves take the time of those who dial. */
+  const lookAgain = async () => {
+    isLooking = true;
+    while (waiters.size > 0) {
+      await clock.sleep(Math.min(lookMs, ...[...waiters].map(leftMs)));
       grantFree();
-    };
-    return { release, [Symbol.dispose]: release };
+      for (const waiter of waiters) if (leftMs(waiter) <= 0) endWait(waiter, false);
+    }
+    isLooking = false;
   };
 
   return {
     async acquire(account) {
-      const granted = Promise.withResolvers<void>();
-      const waiter: Waiter = { account, grant: granted.resolve };
-      waiters.push(waiter);
-      const since = clock.now();
+      const { promise, resolve } = Promise.withResolvers<boolean>();
+      waiters.add({ account, since: clock.now(), end: resolve });
       // Let all calls that ask at the same time queue up before the first slot is granted.
       await Promise.resolve();
-      for (;;) {
+      grantFree();
+      if (!isLooking) void lookAgain();
+      if (!(await promise)) return undefined;
+      return createSlot(() => {
+        change(account, -1);
         grantFree();
-        if (!waiters.includes(waiter)) return toSlot(account);
-        const leftMs = Math.max(since, progressAt.get(account) ?? 0) + waitMsMax - clock.now();
-        if (leftMs <= 0) {
-          waiters.splice(waiters.indexOf(waiter), 1);
-          return undefined;
-        }
-        await Promise.race([granted.promise, clock.sleep(Math.min(leftMs, lookMs))]);
-      }
+      });
     },
+    look: grantFree,
   };
 }

@@ -17,6 +17,15 @@ interface AnswerTimes {
   written?: { isQuick: boolean; at: number };
 }
 
+/** Calls of a paced account that a process has claimed and not yet sent. */
+export interface PacedClaims {
+  /** Maximum of them, and the time at which it last became less; 0: never. */
+  atOnce: number;
+  reducedAt: number;
+  /** Deliveries with calls of the account, the oldest first, with their requests under way. */
+  deliveries: Set<{ sending: number }>;
+}
+
 /** State of one process, by what it is of. Losing it costs speed only. */
 export interface DialerMemory {
   ledger: {
@@ -33,6 +42,8 @@ export interface DialerMemory {
   };
   /** Average answer times, and the last write of the speed, by account and by backlog. */
   answerTimes: Map<string, AnswerTimes>;
+  /** Claims of accounts with a pace, by account. */
+  paced: Map<string, PacedClaims>;
   /** The epoch in the object store, with times in milliseconds since the Unix epoch. */
   epoch: {
     /** The highest that this process has seen. Undefined: it could not yet be read. */
@@ -79,6 +90,7 @@ export function createDialerMemory(): DialerMemory {
     ledger: { backlogsUsedAt: new Map(), roundTripsMs: [] },
     breakers: { countedNumbers: new Map(), agentsRecordedAt: new Map() },
     answerTimes: new Map(),
+    paced: new Map(),
     epoch: {
       seen: undefined,
       readAt: -Infinity,

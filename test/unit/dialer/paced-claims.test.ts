@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { toPace } from "#shared/telephony/rate.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
+import { createPacedDelivery, recordPermit } from "#functions/dialer/record/paced-claims.ts";
+
+const most = 50;
+const account = (name: string, callsPerSecond?: number) => ({
+  name,
+  pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, 1),
+});
+
+/** Returns the claims at once of an account of which so many permits were void, a tenth of a second apart. */
+function afterVoids(count: number): number {
+  const memory = createDialerMemory();
+  for (let n = 1; n <= count; n++) recordPermit("a", { isInTime: false, now: n * 101 }, memory);
+  return memory.paced.get("a")?.atOnce ?? 0;
+}
+
+describe("what a process claims of a paced account", () => {
+  it("is less after void permits, once in a tenth of a second, and never less than ten", () => {
+    expect(afterVoids(1)).toBe(51);
+    expect(afterVoids(2)).toBeCloseTo(43.35);
+    expect(afterVoids(100)).toBe(10);
+    const memory = createDialerMemory();
+    for (let n = 0; n < 20; n++) recordPermit("a", { isInTime: false, now: 1000 + n }, memory);
+    expect(memory.paced.get("a")?.atOnce).toBe(51);
+  });
+
+  it("grows with each permit in time, faster before the first void one", () => {
+    const memory = createDialerMemory();
+    recordPermit("a", { isInTime: true, now: 0 }, memory);
+    expect(memory.paced.get("a")?.atOnce).toBeCloseTo(61.2);
+    recordPermit("b", { isInTime: false, now: 1000 }, memory);
+    recordPermit("b", { isInTime: true, now: 1001 }, memory);
+    expect(memory.paced.get("b")?.atOnce).toBeCloseTo(51.204);
+    for (let n = 0; n < 1000; n++) recordPermit("a", { isInTime: true, now: n }, memory);
+    expect(memory.paced.get("a")?.atOnce).toBe(2000);
+  });
+
+  it("belongs to the oldest deliveries with calls of the account, which leave it to the next ones", () => {
+    const memory = createDialerMemory();
+    // It holds its calls for long, and none is of the account.
+    createPacedDelivery([account("slow", 5), account("unpaced")], memory);
+    const [first, second, third] = [1, 2, 3].map(() =>
+      createPacedDelivery([account("a", 300)], memory),
+    );
+    const limits = () => [first, second, third].map((one) => one?.limitOf("a", most));
+    expect(limits()).toEqual([50, 10, 0]);
+    first?.end("a");
+    expect(limits().slice(1)).toEqual([50, 10]);
+  });
+
+  it("does not count requests under way", async () => {
+    const memory = createDialerMemory();
+    const first = createPacedDelivery([account("a", 300)], memory);
+    const second = createPacedDelivery([account("a", 300)], memory);
+    const answer = Promise.withResolvers<string>();
+    const sent = [1, 2].map(() => second.send("a", () => answer.promise));
+    expect(second.limitOf("a", most)).toBe(12);
+    expect(first.limitOf("a", most)).toBe(50);
+    answer.resolve("placed");
+    expect(await Promise.all(sent)).toEqual(["placed", "placed"]);
+    expect(second.limitOf("a", most)).toBe(10);
+  });
+
+  it("bounds no account without a pace", async () => {
+    const memory = createDialerMemory();
+    const delivery = createPacedDelivery([account("unpaced")], memory);
+    expect(delivery.limitOf("unpaced", most)).toBe(50);
+    expect(await delivery.send("unpaced", async () => "placed")).toBe("placed");
+    delivery.end("unpaced");
+    expect(memory.paced.size).toBe(0);
+  });
+});
