@@ -80,7 +80,7 @@ export function createDialBatch(
   { documents, deadline }: Pick<DialBatch, "documents" | "deadline">,
   deps: DialerDeps,
 ): { batch: DialBatch; end(dial: Dial): void } {
-  const { clock, concurrency, memory } = deps;
+  const { clock, concurrency } = deps;
   /** Number of calls left, by account. */
   const left = new Map<string, number>();
   const count = ({ target: { account } }: Dial, more: number) => {
@@ -91,7 +91,8 @@ export function createDialBatch(
   const limitOf = (name: string) => Math.min(limits.get(name) ?? concurrency, concurrency);
   const paced = createPacedDelivery(
     dials.map(({ target: { account } }) => account),
-    memory,
+    deadline,
+    deps,
   );
   const isShared = (account: string) =>
     [...left].some(([one, callsLeft]) => one !== account && callsLeft > 0);
@@ -117,8 +118,7 @@ export function createDialBatch(
   };
   const end = (dial: Dial) => {
     count(dial, -1);
-    const { name } = dial.target.account;
-    if (left.get(name) === 0) paced.end(name);
+    paced.end(dial.target.account.name);
   };
   return { batch, end };
 }

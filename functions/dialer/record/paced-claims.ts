@@ -1,6 +1,7 @@
 import { isPaced } from "#shared/rules/gates.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
-import type { DialerMemory, PacedClaims } from "../runtime/memory.ts";
+import type { DialerDeps } from "../runtime/context.ts";
+import type { DialerMemory, PacedCalls, PacedClaims } from "../runtime/memory.ts";
 
 /** Claims at once of an account that this process does not know yet, and their bounds. */
 const first = 60;
@@ -44,37 +45,51 @@ export function recordPermit(
 export interface PacedDelivery {
   /**
    * Returns how many calls of an account the delivery may have claimed, at most `most`. The oldest deliveries have all that they
-   * may have and the others wait, as the claims of one delivery share their writes. Requests under way do not count.
+   * can use and the others wait, as the claims of one delivery share their writes. Requests under way do not count.
    */
   limitOf(account: string, most: number): number;
   /** Counts a request as under way until it has ended. */
   send<Sent>(account: string, request: () => Promise<Sent>): Promise<Sent>;
-  /** Ends the delivery's part of an account: none of its calls is left. */
+  /** Ends a call. */
   end(account: string): void;
 }
 
+/** @param accounts that of each call of the delivery */
 export function createPacedDelivery(
   accounts: readonly (Pick<ResolvedAccount, "name"> & Parameters<typeof isPaced>[0])[],
-  memory: Memory,
+  until: number,
+  { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
 ): PacedDelivery {
-  const own = new Map(accounts.filter(isPaced).map(({ name }) => [name, { sending: 0 }]));
-  for (const [name, one] of own) claimsOf(name, memory).deliveries.add(one);
+  const byName = Map.groupBy(accounts.filter(isPaced), ({ name }) => name);
+  const own = new Map<string, PacedCalls>();
+  for (const [name, { length: left }] of byName) {
+    const calls = { left, sending: 0, until };
+    own.set(name, calls);
+    claimsOf(name, memory).deliveries.add(calls);
+  }
   return {
     limitOf(account, most) {
-      const one = own.get(account);
-      if (one === undefined) return most;
+      const calls = own.get(account);
+      if (calls === undefined) return most;
       const { atOnce, deliveries } = claimsOf(account, memory);
-      const before = [...deliveries].indexOf(one) * most;
-      return Math.min(most, Math.max(0, Math.floor(atOnce) - before) + one.sending);
+      let free = Math.floor(atOnce);
+      for (const older of deliveries) {
+        if (older === calls) break;
+        if (older.until > clock.now()) free -= Math.min(most, older.left - older.sending);
+      }
+      return Math.min(most, Math.max(0, free) + calls.sending);
     },
     async send(account, request) {
-      const one = own.get(account) ?? { sending: 0 };
-      one.sending += 1;
-      return await request().finally(() => (one.sending -= 1));
+      const calls = own.get(account);
+      if (calls === undefined) return request();
+      calls.sending += 1;
+      return await request().finally(() => (calls.sending -= 1));
     },
     end(account) {
-      const one = own.get(account);
-      if (one !== undefined) claimsOf(account, memory).deliveries.delete(one);
+      const calls = own.get(account);
+      if (calls === undefined) return;
+      calls.left -= 1;
+      if (calls.left === 0) claimsOf(account, memory).deliveries.delete(calls);
     },
   };
 }

@@ -22,8 +22,16 @@ export interface PacedClaims {
   /** Maximum of them, and the time at which it last became less; 0: never. */
   atOnce: number;
   reducedAt: number;
-  /** Deliveries with calls of the account, the oldest first, with their requests under way. */
-  deliveries: Set<{ sending: number }>;
+  /** Deliveries with calls of the account, the oldest first. */
+  deliveries: Set<PacedCalls>;
+}
+
+/** A delivery's calls of a paced account: those left, and those of them whose requests are under way. */
+export interface PacedCalls {
+  left: number;
+  sending: number;
+  /** End of the invocation, in milliseconds since the epoch: later nobody ends them. */
+  until: number;
 }
 
 /** State of one process, by what it is of. Losing it costs speed only. */

@@ -9,6 +9,26 @@ const account = (name: string, callsPerSecond?: number) => ({
   pace: callsPerSecond === undefined ? undefined : toPace(callsPerSecond, 1),
 });
 
+const calls = (count: number) => Array.from({ length: count }, () => "a");
+
+/** Returns a process that gets deliveries of calls, told by their accounts. */
+function createProcess() {
+  const memory = createDialerMemory();
+  let now = 0;
+  const clock = { now: () => now, sleep: async () => undefined };
+  const paces: Record<string, number> = { a: 300, slow: 5 };
+  return {
+    memory,
+    at: (time: number) => void (now = time),
+    deliver: (names: string[], until = 1000) =>
+      createPacedDelivery(
+        names.map((name) => account(name, paces[name])),
+        until,
+        { memory, clock },
+      ),
+  };
+}
+
 /** Returns the claims at once of an account of which so many permits were void, a tenth of a second apart. */
 function afterVoids(count: number): number {
   const memory = createDialerMemory();
@@ -37,35 +57,47 @@ describe("what a process claims of a paced account", () => {
     expect(memory.paced.get("a")?.atOnce).toBe(2000);
   });
 
-  it("belongs to the oldest deliveries with calls of the account, which leave it to the next ones", () => {
-    const memory = createDialerMemory();
+  it("belongs to the oldest deliveries with calls of the account, as far as they can use it", () => {
+    const { deliver } = createProcess();
     // It holds its calls for long, and none is of the account.
-    createPacedDelivery([account("slow", 5), account("unpaced")], memory);
-    const [first, second, third] = [1, 2, 3].map(() =>
-      createPacedDelivery([account("a", 300)], memory),
-    );
-    const limits = () => [first, second, third].map((one) => one?.limitOf("a", most));
-    expect(limits()).toEqual([50, 10, 0]);
-    first?.end("a");
-    expect(limits().slice(1)).toEqual([50, 10]);
+    deliver(["slow", "unpaced"]);
+    const first = deliver(calls(60));
+    const second = deliver(calls(8));
+    const third = deliver(calls(60));
+    const limits = () => [first, second, third].map((one) => one.limitOf("a", most));
+    expect(limits()).toEqual([50, 10, 2]);
+    for (let ended = 0; ended < 59; ended++) first.end("a");
+    expect(limits()).toEqual([50, 50, 50]);
+    first.end("a");
+    second.end("a");
+    expect(limits().slice(1)).toEqual([50, 50]);
   });
 
   it("does not count requests under way", async () => {
-    const memory = createDialerMemory();
-    const first = createPacedDelivery([account("a", 300)], memory);
-    const second = createPacedDelivery([account("a", 300)], memory);
+    const { deliver } = createProcess();
+    const first = deliver(calls(50));
+    const second = deliver(calls(50));
     const answer = Promise.withResolvers<string>();
-    const sent = [1, 2].map(() => second.send("a", () => answer.promise));
-    expect(second.limitOf("a", most)).toBe(12);
+    const sent = [first, second, second].map((one) => one.send("a", () => answer.promise));
     expect(first.limitOf("a", most)).toBe(50);
+    expect(second.limitOf("a", most)).toBe(13);
     answer.resolve("placed");
-    expect(await Promise.all(sent)).toEqual(["placed", "placed"]);
+    expect(await Promise.all(sent)).toEqual(["placed", "placed", "placed"]);
     expect(second.limitOf("a", most)).toBe(10);
   });
 
+  it("is not held by a delivery whose invocation was ended from outside", () => {
+    const { deliver, at } = createProcess();
+    deliver(calls(50));
+    const next = deliver(calls(50), 2000);
+    expect(next.limitOf("a", most)).toBe(10);
+    at(1000);
+    expect(next.limitOf("a", most)).toBe(50);
+  });
+
   it("bounds no account without a pace", async () => {
-    const memory = createDialerMemory();
-    const delivery = createPacedDelivery([account("unpaced")], memory);
+    const { deliver, memory } = createProcess();
+    const delivery = deliver(["unpaced"]);
     expect(delivery.limitOf("unpaced", most)).toBe(50);
     expect(await delivery.send("unpaced", async () => "placed")).toBe("placed");
     delivery.end("unpaced");
