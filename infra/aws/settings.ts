@@ -54,7 +54,7 @@ const deploymentSchema = z.strictObject({
  */
 const isName = (name: string): boolean =>
   /^[a-z][a-z0-9-]{0,29}$/.test(name) && !/(^|-)events$/.test(name);
-const nameRule = "at most 30 small letters, digits and hyphens, and must not end in events";
+const nameRule = "at most 30 lowercase letters, digits and hyphens, and must not end in events";
 const settingsSchema = z.record(z.string(), deploymentSchema).check(
   z.refine((deployments) => Object.keys(deployments).every(isName), {
     error: `the name of a deployment must be ${nameRule}`,

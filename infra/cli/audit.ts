@@ -15,7 +15,7 @@ import { print } from "./print.ts";
 
 printHelp(`npm run audit -- [OPTIONS]
 
-Asks the registry for known vulnerabilities of all packages. Exit code: 0 none that must not stay; 1 one is high or
+Asks the registry for known vulnerabilities of all packages. Exit code: 0 none has to be fixed; 1 one is high or
 critical; 2 the registry does not answer.
 
   --if-reachable      0 instead of 2
@@ -65,7 +65,7 @@ const today = new Date().toISOString().slice(0, 10);
 const judged = [...advisories.values()].map((one) => judgeAdvisory(one, exceptions, today));
 for (const { line } of judged) print(line);
 const failing = judged.filter(({ isRefused }) => isRefused).length;
-print(`${advisories.size} known vulnerabilities in all packages, ${failing} that must not stay.`);
+print(`${advisories.size} known vulnerabilities in all packages, ${failing} to be fixed.`);
 process.exit(failing === 0 ? 0 : 1);
 
 /** Asks the registry about the packages of a folder's lock file. Resolves to undefined if it does not answer. */

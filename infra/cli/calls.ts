@@ -36,9 +36,9 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
            [--agent A] [--account A] [--reason R] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
   request  ID                                 the progress of a request, until it is finished
-  requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   how far requests are
-  campaigns [NAME --client C]                 the campaigns, or how far one is
-  watch    [requests|campaigns|needs]         shows the table again and again until Ctrl-C; in a pipe: JSON a line per change
+  requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   progress of requests
+  campaigns [NAME --client C]                 the campaigns, or the progress of one
+  watch    [requests|campaigns|needs]         refreshes the table until Ctrl-C; in a pipe: one line of JSON per change
   forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all] [--country US] [--agent A]
            [--map ROLE=COLUMN]                when calls would be dialed; F is CSV of leads, or JSON as posted
   send     FILE --campaign NAME --client C
@@ -49,7 +49,7 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   cancel   ID… | --request ID | --agent A     calls that are WAITING
   bulk     cancel | placed | close | redial  [--state STATE] [--client C] [--campaign C]
            [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
-           [--dry-run] [--yes]                counts the calls that fit, asks, and acts on all of them
+           [--dry-run] [--yes]                counts the calls that match, asks, and acts on all of them
   pause    --agent A | --account P | --client C   [--reason WHY] [--until TIME]   keeps calls WAITING
   resume   --agent A | --account P | --client C | --breaker KEY
   pauses                                      the pauses and the open circuit breakers
@@ -57,36 +57,36 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   stats    [--hours N]                        calls by state and hour
   splits                                      the arms of the plan's splits, their results, and the verdict
   usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client C]
-                                              calls, seconds and cost of days in UTC; --csv for spreadsheets
+                                              sums calls, seconds and cost; days are in UTC; --csv for spreadsheets
   dnc      add|remove|check NUMBER… | --file F [--country US] [--map number=COLUMN] [--refused F]   [--renew]
-                                              the do-not-call list; a file has numbers, a table, or the FTC's lines
+                                              the do-not-call list; a file has numbers, a table, or the FTC's format
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
                                               discard removes them permanently, with the calls that they carry
-  dnc      retire-former-key                  after a rotation of HASH_KEY: nothing needs its former key any more
-  erase    NUMBER…                            everything that is known of the numbers; cancels what waits for them
+  dnc      retire-former-key                  ends a rotation of HASH_KEY: retires the former key
+  erase    NUMBER…                            erases what is known of the numbers, and cancels their waiting calls
   clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] | remove NAME   [--yes]
                                               clients whose tokens you make here
   tokens   [list] [--client C] | revoke ID [--yes]
            | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
   audit    [--clients] [--token ID] [--action A] [--target T] [--from T] [--until T] [--limit N]
-                                              the audit log: what operators did, or clients
+                                              the audit log: what operators did; --clients: what clients did
 
   States: ${callStates.join(", ")}.
-  Any case does. In a pipe, tables are a row a line, with tabs between the cells.
+  Upper and lower case are the same. In a pipe, tables have one row per line, with tabs between cells.
 
   completion bash|zsh|fish                    a script that completes commands and options
 
-  --version  the version of the service that this command is of
-  --json   for scripts: a JSON value a line instead of tables; npm run -s keeps npm's own lines away
+  --version  the version of this command
+  --json   for scripts: one JSON value per line instead of tables; npm run -s hides npm's own lines
   --csv    lists, dnc check, erase and forecast as comma-separated values
   --yes, --dry-run   redial, cancel, dnc remove, erase, and pause of an account or client count first and ask; --yes
-           answers, and is needed where nobody can be asked; --dry-run only counts
+           agrees, and is needed where nobody can be asked; --dry-run only counts
   --file - is stdin. COMMAND --help shows a command's options, and an example.
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
-Exit code: 0 done; 1 the service failed, or was not reached, or took no token; 2 wrong usage, or it refused something.`;
+Exit code: 0 done; 1 the service failed or refused the token; 2 wrong usage, nobody agreed, or it refused something.`;
 
 export const commands: Record<string, Command> = {
   ...callCommands,

@@ -22,7 +22,7 @@ const usage = `npm run events -- COMMAND [OPTIONS]
                                         --exhausted: only those whose tries are exhausted
   test   [CLIENT] [--plan FILE]         posts one signed example from this machine to the receiver of a client's events
 
-  --json   for scripts: a JSON value a line, of list and replay
+  --json   for scripts: one JSON value per line, of list and replay
 
 Environment of list and replay: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.
 Of test: the receiver's secret, EVENTS_SECRET or EVENTS_<CLIENT>_SECRET. The plan is the service's, unless --plan names

@@ -14,7 +14,7 @@ import { complain } from "./print.ts";
 
 printHelp(`npm run packages
 
-Installs what only AWS deployments, the MCP server and tests need, where it is missing or another version. Other commands do it by themselves.`);
+Installs what only AWS deployments, the MCP server and tests need, if it is missing or of another version. Other commands do it by themselves.`);
 
 const root = resolve(import.meta.dirname, "../..");
 

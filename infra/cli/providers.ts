@@ -25,7 +25,7 @@ const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
   Makes one call through an account of the dial plan, and looks it up. The phone really rings.
 
   --to NUMBER   the number of a phone of your own, E.164; required
-  --agent A     the agent whose route is taken; required if the account has several routes
+  --agent A     the agent whose route is used; required if the account has several routes
   --plan FILE   the dial plan; default: the service's, which is DIAL_PLAN, or infra/dial-plan.json;
                 infra/local/dial-plan.json where OUTBOUND_CALLS_URL is this machine
   --yes         does not ask first
@@ -89,7 +89,7 @@ async function printCallbackAddress(
     );
   }
   if (plan.results === undefined) {
-    throw new Failure("The dial plan has no results, so that no callback is taken.");
+    throw new Failure("The dial plan has no results, so no callback is accepted.");
   }
   try {
     const publicUrl = readPublicUrl(environment);
@@ -119,12 +119,12 @@ async function check(
   const callbacks = plan.results && readCallbackSettings(surroundings);
   const shown = maskedNumber(phoneNumber);
   surroundings.print(
-    `This phones ${shown} through ${account} (${route.provider}), along the route of ${agentId}.`,
+    `This phones ${shown} through ${account} (${route.provider}), by the route of ${agentId}.`,
   );
   surroundings.print("It really rings, at whatever hour it is there, and may cost money.");
   if (values.yes !== true) {
     const isWanted = await surroundings.confirm("Is it a phone of your own, and may it ring now?");
-    if (isWanted === undefined) throw new Failure("Nobody is here to be asked: add --yes.");
+    if (isWanted === undefined) throw new Failure("Nobody can be asked here: add --yes.");
     if (!isWanted) throw new Failure("Nothing was sent.");
   }
   const timeoutSeconds = createRouteTable(plan, routeKinds).account(route).timeoutSeconds;

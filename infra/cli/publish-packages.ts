@@ -94,7 +94,7 @@ function readRepository(url: string): string {
     .replace(/(\.git)?\/?$/, "");
   if (!/^https:\/\/[\w.-]+\/[\w./-]+$/.test(https)) {
     fail(
-      "The repository has no https address: say --repository https://github.com/YOU/outbound-calls.",
+      "The repository has no https address: add --repository https://github.com/YOU/outbound-calls.",
     );
   }
   return https;

@@ -15,8 +15,8 @@ npm run token -- --id NAME --operator [--roles see,find,send,decide,reveal,confi
 npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
 npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
 
-Makes a token: prints it once, and its entry, which holds only its hash. --install adds it to a deployment, --revoke takes
-it away. NAME of a token is small letters, digits and hyphens; --name NAME is a deployment beside the first.`;
+Makes a token: prints it once, and its entry, which holds only its hash. --install adds it to a deployment, --revoke removes
+it. NAME of a token has lowercase letters, digits and hyphens; --name NAME is a separate deployment.`;
 
 async function run(): Promise<void> {
   printHelp(usage);
@@ -59,7 +59,7 @@ async function run(): Promise<void> {
   if (values.install === true) {
     if (values.operator === true && values.platform === "aws") requireOperatorApi(values.name);
     await installToken(await openSecretStore(tools, values), variable, { entry, show });
-    print(`${id} is let in.`);
+    print(`${id} is valid.`);
     return;
   }
   show();

@@ -28,7 +28,7 @@ const partLeadsMax = 10_000;
 const leftOutCharactersMax = 1_700;
 const digest = z
   .string()
-  .check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex: 64 digits, in small letters"));
+  .check(z.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex: 64 digits, in lower case"));
 const fileExample = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae";
 const file = digest.check(z.describe("SHA-256 of the file's sorted numbers"));
 const round = z.int().check(z.minimum(1), z.describe("How often the file was sent, from 1"));

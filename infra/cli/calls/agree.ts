@@ -27,9 +27,11 @@ export async function exitUnlessAgreed(
   }
   if (values.yes === true) return undefined;
   if (terminal.ask === undefined) {
-    throw new Misuse(`This ${does}. Nothing was done: give --yes to do it, --dry-run to see it.`);
+    throw new Misuse(
+      `This ${does}. Nothing was done: add --yes to do it, or --dry-run to count only.`,
+    );
   }
-  const said = await terminal.ask(`This ${does}. Go on? [y/N] `);
+  const said = await terminal.ask(`This ${does}. Continue? [y/N] `);
   if (/^y(es)?$/i.test(said.trim())) return undefined;
   terminal.complain("Nothing was done.");
   return 2;

@@ -31,7 +31,7 @@ export const bulkCommands: Record<string, Command> = {
     };
     const { found, until } = await goOn({ ...body, dry_run: true }, { ask, terminal });
     if (found === 0) {
-      say("0 calls fit.", { found, until }, { values, terminal });
+      say("0 calls match.", { found, until }, { values, terminal });
       return 0;
     }
     const act = { does: deeds[name]?.(counted(found, "call")) ?? name, answer: { found, until } };
@@ -105,7 +105,7 @@ async function askAgain(body: object, { ask, terminal }: CommandDeps): Promise<B
       return await ask<Bulk>("/bulk", body);
     } catch (error) {
       if (!(error instanceof Failure) || tries === triesMax) throw error;
-      terminal.complain(`${error.message} Tried again in ${retryMs / 1000} s.`);
+      terminal.complain(`${error.message} Trying again in ${retryMs / 1000} s.`);
       await terminal.sleep(retryMs);
     }
   }

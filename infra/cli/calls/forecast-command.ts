@@ -64,10 +64,10 @@ function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Termin
   const { counts, first_at, last_at, unread, later_tries: later = 0, many_zones: many } = answer;
   print(`${counted(answer.calls, "call")} posted at ${answer.at}: ${countsLine(counts)}.`);
   if (first_at !== null) print(`The first is dialed at ${first_at}, the last at ${last_at}.`);
-  if (later > 0) print(`Up to ${later} later tries by the agents' retry are not among them.`);
+  if (later > 0) print(`Up to ${later} later tries by the agents' retry are not included.`);
   if (many !== undefined) {
     print(
-      `${counted(many.calls, "call")} may ring in up to ${many.zones} time zones at once, and has the hours that are open in all: send timezone.`,
+      `${counted(many.calls, "call")} may ring in up to ${many.zones} time zones at once, so hours must be open in all of them: send timezone.`,
     );
   }
   if (unread > 0) {

@@ -19,12 +19,12 @@ export const helps: Record<string, Help> = {
     example: "request 01KA…",
   },
   requests: {
-    about: "Lists requests and how far they are, newest first.",
+    about: "Lists requests and their progress, newest first.",
     example: "requests --calls-min 1 --limit 20",
   },
   campaigns: {
     args: "[NAME --client C]",
-    about: "Lists campaigns, or shows how far one of a client is.",
+    about: "Lists campaigns, or shows the progress of one.",
     example: "campaigns spring --client crm",
   },
   splits: {
@@ -34,7 +34,7 @@ export const helps: Record<string, Help> = {
   watch: {
     args: "[requests|campaigns|needs]",
     about:
-      "Shows the table again every few seconds until Ctrl-C. In a pipe: a line of JSON per change.",
+      "Refreshes the table every few seconds until Ctrl-C. In a pipe: one line of JSON per change.",
     example: "watch needs",
   },
   forecast: {
@@ -49,21 +49,21 @@ export const helps: Record<string, Help> = {
   },
   bulk: {
     args: "cancel|placed|close|redial",
-    about: "Acts on all calls that fit a filter. It counts them first, and asks.",
+    about: "Acts on all calls that match a filter. It counts them first, and asks.",
     example: "bulk cancel --client crm --campaign spring",
   },
   redial: {
-    args: "ID… or a choice",
+    args: "ID… or a filter",
     about: "Makes new calls in place of finished ones. Those that need review need --not-placed.",
     example: "redial --state REJECTED --dry-run",
   },
   resolve: {
-    args: "ID… or a choice",
+    args: "ID… or a filter",
     about: "Decides calls that need review, by what the provider's records show.",
     example: `resolve ${id} --placed`,
   },
   cancel: {
-    args: "ID… or a choice",
+    args: "ID… or a filter",
     about: "Cancels calls that are WAITING, for good.",
     example: "cancel --request 01KA… --yes",
   },
@@ -82,7 +82,7 @@ export const helps: Record<string, Help> = {
   },
   stats: { about: "Counts calls by state and hour.", example: "stats --hours 48" },
   usage: {
-    about: "Counts the calls, seconds and cost of days in UTC, both days included.",
+    about: "Sums calls, seconds and cost from one day to another, in UTC, both included.",
     example: "usage --from 2026-11-01 --until 2026-11-30 --csv",
   },
   dnc: {
@@ -92,7 +92,7 @@ export const helps: Record<string, Help> = {
   },
   erase: {
     args: "NUMBER…",
-    about: "Erases what is known of numbers, and cancels what waits for them.",
+    about: "Erases what is known of numbers, and cancels their waiting calls.",
     example: "erase +12025550123 --dry-run",
   },
   dead: {
@@ -103,12 +103,12 @@ export const helps: Record<string, Help> = {
   clients: {
     args: "[list] | put NAME | remove NAME",
     about:
-      "Lists, makes, changes or removes clients whose tokens operators make. put removes each limit that is not given.",
+      "Lists, makes, changes or removes clients whose tokens operators make. put removes limits that are not given.",
     example: "clients put shop --agents sales --waiting 500",
   },
   tokens: {
     args: "[list] | make --client C | revoke ID",
-    about: "Lists, makes or revokes tokens of such clients. A token is shown once.",
+    about: "Lists, makes or revokes tokens of clients that operators made. A token is shown once.",
     example: "tokens make --client shop --rights call,read",
   },
   restored: {
@@ -121,7 +121,7 @@ export const helps: Record<string, Help> = {
     example: "completion bash >> ~/.bash_completion",
   },
   audit: {
-    about: "Lists what operators did, or clients, newest first.",
+    about: "Lists what operators or clients did, newest first.",
     example: "audit --limit 200 --csv",
   },
 };
@@ -135,10 +135,10 @@ const optionTexts: Record<string, string> = {
   account: "ACCOUNT     of this account of the plan",
   client: "CLIENT       of this client",
   campaign: "NAME       of this campaign (Call-Campaign)",
-  reason: "REASON       for this reason; of a pause: why, for other operators",
+  reason: "REASON       for this reason; of a pause: why it is made",
   from: "TIME           from this time on; of calls, as accepted; such as 2026-11-21T09:00:00Z",
   until: "TIME          accepted before this time; of a pause: when it ends",
-  at: "TIME             the time that is meant; now, if it is not given",
+  at: "TIME             of a forecast: when calls are posted (default: now); of restored: when the backup was made",
   limit: "N             N at most",
   hours: "N             the last N hours",
   file: "FILE           read from this file; - is stdin",
@@ -146,32 +146,32 @@ const optionTexts: Record<string, string> = {
   items: "WHICH         problems or all",
   breaker: "KEY         key of an open circuit breaker",
   "calls-min": "N         of at least N calls (2)",
-  reveal: "             with what is hidden, which is recorded",
+  reveal: "             shows what is hidden, and is recorded",
   placed: "             the provider's records show the call",
-  "not-placed": "         they do not show it",
+  "not-placed": "         the provider's records do not show the call",
   renew: "              hashes numbers again after a rotation of HASH_KEY",
-  unnoticed: "          the service has not noticed the restore",
-  all: "                every one",
+  unnoticed: "          declares a restore that the service has not noticed",
+  all: "                all dead letters",
   yes: "                does not ask",
-  "dry-run": "            says what would be done, and does nothing",
+  "dry-run": "            shows what would be done, and does nothing",
   country: "COUNTRY     of numbers without a country code, such as US; else the plan's",
   map: "ROLE=COLUMN     what a column means",
-  refused: "FILE        where rows are written that are not sent",
-  again: "              sends a file once more that was sent",
+  refused: "FILE        writes refused rows to this file, as CSV",
+  again: "              sends a file again that was already sent",
   lost: "STATE          accepted or not-accepted: the outcome of a part whose answer was lost",
-  agents: "A,B          agents by name; * is all of them, as without it",
-  rights: "R,R          of a token: call (as without it), read, cancel, opt_out",
+  agents: "A,B          agents by name; default: *, all of them",
+  rights: "R,R          of a token: call (default), read, cancel, opt_out, events",
   mode: "test           of a token: its calls are tests",
   "not-after": "TIME       when a token expires",
   "calls-per-day": "N     calls that are accepted in a day, UTC",
   waiting: "N           calls that may wait",
   csv: "                comma-separated values",
   clients: "            what clients did, not operators",
-  token: "ID            of this token alone",
-  action: "NAME         of this action alone, such as pause",
-  target: "TEXT         of what it concerned alone, such as 'agent sales'",
+  token: "ID            only of this token",
+  action: "NAME         only this action, such as pause",
+  target: "TEXT         only on this target, such as 'agent sales'",
   by: "WHAT             client, day, agent or campaign",
-  json: "               a JSON value a line, for scripts",
+  json: "               one JSON value per line, for scripts",
 };
 
 /** Returns the help of one command: usage, options and an example. */

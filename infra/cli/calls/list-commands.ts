@@ -234,6 +234,6 @@ async function eraseAct(numbers: readonly string[], deps: CommandDeps) {
       if (state === "WAITING") waiting += 1;
     }
   }
-  const does = `${what} in ${counted(calls, "call")}, and cancels the ${waiting} of these that wait`;
+  const does = `${what} in ${counted(calls, "call")}, and cancels the ${waiting} that wait`;
   return { does, answer: { numbers: numbers.length, calls, waiting } };
 }

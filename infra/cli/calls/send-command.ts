@@ -66,7 +66,9 @@ export const sendCommands: Record<string, Command> = {
       const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
       const args = sent === null || isResumed ? "--yes" : "--yes --again";
-      say(`Nothing was sent. To send these ${calls} ${asWhom(sender)}: the same with ${args}.`);
+      say(
+        `Nothing was sent. To send ${counted(calls, "lead")} ${asWhom(sender)}, repeat the command with ${args}.`,
+      );
       return all.length > 0 ? 2 : 0;
     }
 

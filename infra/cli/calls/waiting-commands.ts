@@ -45,7 +45,7 @@ export const waitingCommands: Record<string, Command> = {
         ask,
       );
       const name = account === undefined ? `client ${client}` : `account ${account}`;
-      const does = `keeps all calls of ${name} from being dialed, ${text} that wait today`;
+      const does = `keeps all calls of ${name} from being dialed, ${text} that wait now`;
       const exit = await exitUnlessAgreed(
         { does, answer: { ...what, waiting } },
         { values, terminal },

@@ -140,18 +140,20 @@ function must(command: Command, ran: Ran): void {
   const [, stack] = protectedStack.exec(said) ?? [];
   if (stack !== undefined) {
     throw new DeployError(
-      `Nothing was ${doneBy[command]}: ${stack} is protected. Take the protection off, then run this again:\n${unprotect(stack)}`,
+      `Nothing was ${doneBy[command]}: ${stack} is protected. Remove the protection, then run this again:\n${unprotect(stack)}`,
     );
   }
   const what = `cdk ${command} failed:\n${end}\n`;
   if (changedMeanwhile.test(said)) {
     throw new DeployError(
-      `${what}Somebody else changes the stack at the same time. Wait until that has ended, and run this again.`,
+      `${what}Somebody else is changing the stack. Wait until that has ended, and run this again.`,
     );
   }
   const [right] = withoutRight.exec(said) ?? [];
   if (right !== undefined) {
-    throw new DeployError(`${what}${rightHelp}${right.trim()}\nHave it given, and run this again.`);
+    throw new DeployError(
+      `${what}${rightHelp}${right.trim()}\nHave it granted, and run this again.`,
+    );
   }
   throw new DeployError(
     `${what}CloudFormation keeps the former state. Fix the cause and run this again.`,

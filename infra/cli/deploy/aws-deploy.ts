@@ -193,7 +193,7 @@ async function deployStack(
 
 const otherHashKey =
   "Another run has set another HASH_KEY at the same time: the service uses that one, not the one that was shown or given here. " +
-  "If yours is that of a ledger that was kept, set it before anybody is called: npm run secrets -- set HASH_KEY --replace. " +
+  "If yours is the key of a ledger that was kept, set it before anybody is called: npm run secrets -- set HASH_KEY --replace. " +
   "Otherwise run this again, without HASH_KEY in the environment.";
 
 /**
@@ -237,7 +237,7 @@ export async function describeDeployment(
   tools.print("Would set, each only if it is not there:");
   for (const one of secrets) tools.print(`  ${described(one)}`);
   tools.print("  EVENTS_KEY, and a first token in API_TOKENS, for the API");
-  tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
+  tools.print("Then request /healthz, and check that a request without a token gets a 401.");
 }
 
 const outputsSchema = z.record(z.string(), z.object({ DefaultStageUrl: z.url() }));

@@ -45,10 +45,10 @@ export async function importLedger(
   await changeIndexes(ledgerTable, "add", deps);
   await changeIndexes(ledgerTable, "remove", deps); // CloudFormation must find it as the template has it
 
-  tools.print("2 of 4: the stack lets its former table go. It stays, with what it holds …");
+  tools.print("2 of 4: the stack releases its former table, which stays with its content …");
   await cdkDeploy(tools, name, { context: { withoutLedger: "true" } });
 
-  tools.print(`3 of 4: the stack takes ${ledgerTable} in …`);
+  tools.print(`3 of 4: the stack imports ${ledgerTable} …`);
   await cdkSynth(tools, name);
   const id = await ledgerIdIn(stackName);
   await cdkImport(tools, name, { [id]: { TableName: ledgerTable } });

@@ -88,7 +88,7 @@ export function requireDeployable(stack: StandingStack): void {
   if (failedCreation.test(status) && isProtected) {
     throw new DeployError(
       `Nothing was deployed: an earlier version began ${name}, failed (${status}), and left it protected. It holds no call, ` +
-        `as it never ran. Take the protection off, then run this again:\n${unprotect(name)}`,
+        `as it never ran. Remove the protection, then run this again:\n${unprotect(name)}`,
     );
   }
   if (status.endsWith("_ROLLBACK_FAILED")) {
@@ -118,7 +118,7 @@ export function isWithoutTable(
   if (stack === undefined || isCreation(stack) || stack.hasTable) return false;
   if (ledgerTable !== undefined) return true;
   throw new DeployError(
-    `Nothing was deployed: ${stack.name} has let its table go and taken no other in, so it would begin with an empty one. Set ` +
+    `Nothing was deployed: ${stack.name} has released its table and imported no other, so it would begin with an empty one. Set ` +
       "ledgerTable in infra/aws/settings.json to the restored table's name, and run npm run deploy:aws -- --import-ledger.",
   );
 }

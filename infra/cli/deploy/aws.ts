@@ -14,13 +14,13 @@ import { DeployError, processTools } from "./tools.ts";
 import { complainOf } from "../print.ts";
 
 const usage = `npm run deploy:aws -- [OPTIONS]       deploys the service to AWS, or brings it up to date
-npm run destroy:aws -- [OPTIONS]      prints what would go and what stays; --yes destroys the stack
+npm run destroy:aws -- [OPTIONS]      prints what would be deleted and what stays; --yes destroys the stack
 
-  --name NAME              a deployment beside the first, such as staging
+  --name NAME              a second, separate deployment, such as staging
   --alarm-email ADDRESS    receives alarms from now on
   --alarm-topic ARN        an SNS topic that receives alarms from now on
   --import-ledger          makes a restored table (ledgerTable) the stack's own
-  --strand                 leaves waiting calls of agents that the dial plan has lost, unasked
+  --strand                 deploys a plan that lost agents with waiting calls, without asking
   --dry-run                builds, checks and prints what it would do; needs no account
   --yes                    of destroy:aws: does it
 

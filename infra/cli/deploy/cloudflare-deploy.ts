@@ -171,7 +171,7 @@ export async function describeDeployment(
     await wrangler(tools, ["deploy", "--dry-run", "--config", config]);
     tools.print(`Then: wrangler deploy --config ${config} (its bundle was made, and is valid)`);
   }
-  tools.print("Then ask /healthz, and look whether a request without a token is answered 401.");
+  tools.print("Then request /healthz, and check that a request without a token gets a 401.");
 }
 
 /**

@@ -111,7 +111,7 @@ function adviceOn(database: string, wrong: [name: string, declaration: string][]
     const found = real.get(name);
     return found === undefined
       ? `- the ${name} is missing`
-      : `- the ${name} is declared otherwise\n    there:    ${found}\n    expected: ${declaration}`;
+      : `- the ${name} is declared differently\n    there:    ${found}\n    expected: ${declaration}`;
   });
   const isIndex = ([name]: [string, string]) => name.startsWith("index ");
   const toMake = wrong.filter((one) => isIndex(one) && !real.has(one[0]));

@@ -37,7 +37,7 @@ export function targetOf(name: string | undefined, jurisdiction?: string): Targe
     (!/^[a-z][a-z0-9-]{0,29}$/.test(name) || /(^|-)(dead|events)$|-$/.test(name))
   ) {
     throw new DeployError(
-      "--name must be at most 30 small letters, digits and hyphens, and must not end in dead or events",
+      "--name must be at most 30 lowercase letters, digits and hyphens, and must not end in dead or events",
     );
   }
   const base = name === undefined ? family : `${family}-${name}`;

@@ -13,13 +13,13 @@ import { DeployError, processTools } from "./tools.ts";
 import { complainOf } from "../print.ts";
 
 const usage = `npm run deploy:cloudflare -- [OPTIONS]    deploys the service to Cloudflare, or brings it up to date
-npm run destroy:cloudflare -- [OPTIONS]   prints what would go and what stays; --yes deletes it
+npm run destroy:cloudflare -- [OPTIONS]   prints what would be deleted and what stays; --yes deletes it
 
-  --name NAME            a deployment beside the first, such as staging
-  --location PLACE       hint of the place of D1 and R2, such as weur, at creation
-  --jurisdiction PLACE   place of the data by law, eu or fedramp, at creation
+  --name NAME            a second, separate deployment, such as staging
+  --location PLACE       location hint for D1 and R2, such as weur, at creation
+  --jurisdiction PLACE   jurisdiction of the data, eu or fedramp, at creation
   --adopt                takes over queues, a database or a bucket that are found without their Workers
-  --strand               leaves waiting calls of agents that the dial plan has lost, unasked
+  --strand               deploys a plan that lost agents with waiting calls, without asking
   --dry-run              builds, checks and prints what it would do; needs no account
   --yes                  of destroy:cloudflare: does it
 

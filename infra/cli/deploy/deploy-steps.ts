@@ -48,7 +48,7 @@ export async function askForSecrets(
   const unread = callbackSecrets(plan).find((name) => !readersOf(name).includes("api"));
   if (unread !== undefined) {
     throw new DeployError(
-      `infra/dial-plan.json: name the webhook's account otherwise, as ${unread} looks like another type's.`,
+      `infra/dial-plan.json: give the webhook's account another name, as ${unread} looks like another type's.`,
     );
   }
   const found: Record<string, string> = {};
@@ -94,7 +94,7 @@ function checkSecrets(
 
 /**
  * Makes the first token and prints it, before it is set: an interruption may leave a token that is not valid, never
- * a valid one that nobody has seen. Where the output is kept, as in CI, none is made.
+ * a valid one that nobody has seen. Where the output is logged, as in CI, none is made.
  */
 export function firstToken({
   environment,
@@ -102,7 +102,7 @@ export function firstToken({
 }: Tools): { entry: string; sha256: string } | undefined {
   if (environment["CI"]) {
     print(
-      "No token is made here, as this output is kept: npm run token -- --id NAME --install does.",
+      "No token is made here, as this output is logged: npm run token -- --id NAME --install does.",
     );
     return undefined;
   }

@@ -26,11 +26,11 @@ export const createHashKey = (): string => randomBytes(32).toString("hex");
 const safe =
   "It belongs in a safe: without it the do-not-call list and every hash of a number mean nothing.";
 
-/** Prints a new key once, before it is in use. Where the output is kept, as in CI, it is not shown. */
+/** Prints a new key once, before it is in use. Where the output is logged, as in CI, it is not shown. */
 export function showHashKey({ environment, print }: Surroundings, key: string): void {
   print(
     environment["CI"]
-      ? "HASH_KEY is new, and not shown here, as this output is kept. Make one yourself and pass it in the environment " +
+      ? "HASH_KEY is new, and not shown here, as this output is logged. Make one yourself and pass it in the environment " +
           `of the first run to have a copy. ${safe}`
       : `HASH_KEY, shown only now: ${key}\n${safe}`,
   );
@@ -47,7 +47,7 @@ export function mayFollow(current: string, next: string): boolean {
 }
 
 export const hashKeyStays =
-  "Another HASH_KEY is set, and numbers are known by their hashes under it. To bring in a new one beside it: npm run " +
+  "Another HASH_KEY is set, and numbers are known by their hashes under it. To add a new one beside it: npm run " +
   "secrets -- rotate HASH_KEY. To set that of a ledger that was kept, or to retire the former of two keys: add --replace.";
 
 /**
@@ -64,7 +64,9 @@ export async function rotateHashKey(
 ): Promise<void> {
   const { print, environment } = tools;
   if (environment["CI"]) {
-    throw new DeployError("HASH_KEY is not rotated here, as this output, which shows it, is kept.");
+    throw new DeployError(
+      "HASH_KEY is not rotated here, as this output, which shows it, is logged.",
+    );
   }
   if (!(await store.names()).includes("HASH_KEY")) {
     throw new DeployError("No HASH_KEY is set: npm run secrets -- set HASH_KEY");
@@ -94,7 +96,7 @@ export async function rotateHashKey(
     await held.set({ HASH_KEY: `${next} ${current}` });
   });
   print(
-    "Numbers are known under both keys now. Calls may be held back until every process holds both, for minutes. After the " +
+    "Numbers are known under both keys now. Calls may wait for some minutes, until every process has both. After the " +
       "retention, retire the former key: npm run calls -- dnc retire-former-key",
   );
 }

@@ -99,7 +99,7 @@ export function createEntry(
 
 const isTokenId = (id: string) => /^[a-z0-9]+(-[a-z0-9]+)*$/.test(id);
 const tokenIdRule =
-  "The id of a token is small letters, digits and single hyphens between them, such as crm-1.";
+  "The id of a token has lowercase letters, digits and single hyphens between them, such as crm-1.";
 
 /** Name of the secret that holds one entry, on a platform that never shows a secret again. */
 const secretOf = (variable: TokenVariable, id: string) =>

@@ -52,7 +52,7 @@ export async function testReceiver(
   if (text !== "") print(shownText(text));
   if (status >= 200 && status < 300) return 0;
   const isRedirect = status >= 300 && status < 400;
-  print(`Not taken: it must answer 2xx${isRedirect ? ", and no redirect is followed" : ""}.`);
+  print(`Not accepted: it must answer 2xx${isRedirect ? ", and no redirect is followed" : ""}.`);
   return 2;
 }
 

@@ -40,8 +40,8 @@ export function meaningOf(outcome: DialOutcome, route: Route): Meaning {
             todo: "Check the account's baseUrl in the dial plan, and this machine's network.",
           }
         : {
-            means: "The provider takes no call at this moment. Nothing was placed.",
-            todo: `Wait${afterOf(outcome)} and check again. Where it repeats, the account has a limit of calls a second or at once: set callsPerSecond to it.`,
+            means: "The provider accepts no call at this moment. Nothing was placed.",
+            todo: `Wait${afterOf(outcome)} and check again. If it repeats, the account has a limit of calls a second or at once: set callsPerSecond to it.`,
           };
     case "account_refused":
       return {

@@ -25,9 +25,7 @@ describe("npm run calls -- bulk", () => {
     expect(counted).toEqual({
       code: 2,
       out: "",
-      err: expect.stringMatching(
-        /^This cancels 130 calls, for good\. Nothing was done: give --yes/,
-      ),
+      err: expect.stringMatching(/^This cancels 130 calls, for good\. Nothing was done: add --yes/),
     });
     expect((await bulk("cancel --client crm --dry-run --json")).out).toMatch(
       /^\{"dry_run":true,"found":130,/,
@@ -36,7 +34,7 @@ describe("npm run calls -- bulk", () => {
     const done = await bulk("cancel --agent agent_sales --yes");
     expect([done.code, done.out]).toEqual([0, "130 done, 0 refused."]);
     expect(await inState("CANCELLED")).toBe(130);
-    expect((await bulk("cancel --agent agent_sales --yes")).out).toBe("0 calls fit.");
+    expect((await bulk("cancel --agent agent_sales --yes")).out).toBe("0 calls match.");
   });
 
   it("redials what needs review only with the word for it, and again where the queue failed", async () => {
@@ -51,7 +49,7 @@ describe("npm run calls -- bulk", () => {
     };
     const sure = await bulk("redial --state NEEDS_REVIEW --not-placed --yes");
     expect([sure.code, sure.out]).toEqual([0, "60 done, 0 refused."]);
-    expect(sure.err).toMatch(/Tried again in 5 s/);
+    expect(sure.err).toMatch(/Trying again in 5 s/);
     const sent = await Promise.all(api.queue.take().map(({ open }) => open()));
     expect(new Set(sent).size).toBe(60);
   });

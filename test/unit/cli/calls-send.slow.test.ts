@@ -50,7 +50,7 @@ describe("npm run calls -- send", () => {
     expect([checked.code, checked.err]).toEqual([2, ""]);
     expect(checked.out).toContain("CSV, UTF-8, separated by ;, 300 rows, 291 leads.");
     expect(checked.out).toContain("Name → context; Mobile → number; Segment → context");
-    expect(checked.out).toContain("Nothing was sent. To send these 291 as client crm");
+    expect(checked.out).toContain("Nothing was sent. To send 291 leads as client crm");
     expect(await dial()).toEqual([]);
     const sent = await send(csv, ...words, "--yes");
     expect(sent.out).toContain("Sent: 291 calls as campaign spring, in 1 request.");
@@ -69,12 +69,15 @@ describe("npm run calls -- send", () => {
     const { send } = createBench();
     const words = ["--campaign", "spring", ...sales, "--client", "test:crm"];
     const real = await send("phone\n3035550123\n", ...named, ...sales);
-    expect([real.code, real.out]).toEqual([0, expect.stringContaining("these 1 as client crm:")]);
+    expect([real.code, real.out]).toEqual([
+      0,
+      expect.stringContaining("To send 1 lead as client crm,"),
+    ]);
     const refused = await send("phone\n3035550123\n", ...words);
     expect([refused.code, refused.out]).toEqual([2, expect.stringContaining("1 row is not sent")]);
     const test = await send("phone\n2025550123\n", ...words);
     expect(test.out).toContain(
-      "To send these 1 as client test:crm, as tests that phone nobody: the",
+      "To send 1 lead as client test:crm, as tests that phone nobody, repeat",
     );
   });
 
@@ -83,8 +86,8 @@ describe("npm run calls -- send", () => {
     const leads = "phone\n2025550100\n2025550101\n";
     await send(leads, ...named, ...sales, "--yes");
     const checked = await send(leads, ...named, ...sales);
-    expect(checked.out).toContain("Nothing was sent. To send these 2 as client crm");
-    expect(checked.out).toContain("the same with --yes --again.");
+    expect(checked.out).toContain("Nothing was sent. To send 2 leads as client crm");
+    expect(checked.out).toContain("repeat the command with --yes --again.");
     await send("phone\n2025550101\n2025550100\n", ...named, ...sales, "--yes", "--again");
     expect((await dial()).toSorted()).toEqual(
       ["+12025550100", "+12025550101"].flatMap((number) => [number, number]),

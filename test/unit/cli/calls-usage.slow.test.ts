@@ -155,7 +155,7 @@ describe("a grave command", () => {
       await write("WAITING", 2);
       const alone = await calls(words);
       expect([alone.code, alone.out, alone.err]).toEqual([2, "", expect.stringMatching(does)]);
-      expect(alone.err).toContain("give --yes");
+      expect(alone.err).toContain("add --yes");
       const dry = await calls(`${words} --dry-run`);
       expect([dry.code, dry.out]).toEqual([0, expect.stringMatching(does)]);
       const json = await calls(`${words} --dry-run --json`);

@@ -123,7 +123,7 @@ describe("npm run providers -- check", () => {
     const declined = await providers(`check vapi ${to}`, false);
     expect([declined.code, declined.lines.at(-1)]).toEqual([1, "Nothing was sent."]);
     const alone = await providers(`check vapi ${to}`);
-    expect([alone.code, alone.lines.at(-1)]).toEqual([1, "Nobody is here to be asked: add --yes."]);
+    expect([alone.code, alone.lines.at(-1)]).toEqual([1, "Nobody can be asked here: add --yes."]);
     expect(standIn.requests).toEqual([]);
     expect((await providers(`check vapi ${to}`, true)).code).toBe(0);
     expect(asked).toHaveLength(3);

@@ -201,7 +201,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(settingsValues()["HASH_KEY"]).toBe(both);
   });
 
-  it("makes no token where its output is kept, and shows no key", async () => {
+  it("makes no token where its output is logged, and shows no key", async () => {
     ada.tools.environment["CI"] = "true";
     await ada.deploy();
     expect(ada.printed.join("\n")).not.toContain(hashKey);
@@ -310,7 +310,7 @@ describe("npm run deploy:aws -- --dry-run", () => {
 describe("npm run destroy:aws", () => {
   it("says what stays, and destroys nothing without --yes", async () => {
     await expect(ada.destroy({ yes: false })).rejects.toThrow(/--yes/);
-    expect(ada.printed.join("\n")).toMatch(/To stay[^]*table[^]*bucket[^]*HASH_KEY/);
+    expect(ada.printed.join("\n")).toMatch(/Would stay[^]*table[^]*bucket[^]*HASH_KEY/);
     expect(deployment().account.endpoint.asked).toEqual([]);
   });
 });

@@ -56,7 +56,7 @@ describe("the settings of a deployment on AWS", () => {
     for (const name of ["", "Staging", "a b", "-a", "a".repeat(31)])
       expect(() => readDeployment(name)).toThrow(/--name/);
     expect(() => deploymentOf(undefined, '{"default": {"Staging": {}}}')).toThrow(/Staging/);
-    expect(() => deploymentOf(undefined, '{"Staging": {}}')).toThrow(/small letters/);
+    expect(() => deploymentOf(undefined, '{"Staging": {}}')).toThrow(/lowercase letters/);
     expect(() => deploymentOf(undefined, "{")).toThrow(/not JSON/);
   });
 

@@ -61,7 +61,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
       return false;
     };
     await expect(person().deploy()).rejects.toThrow(
-      /Somebody else changes the stack.*run this again/,
+      /Somebody else is changing the stack.*run this again/,
     );
     expect(stack()?.resources.size).toBe(1);
   });
@@ -180,7 +180,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
 });
 
 describe("npm run destroy:aws, by the real cdk,", () => {
-  it("says how to take the protection off, and then leaves what holds calls", async () => {
+  it("says how to remove the protection, and then leaves what holds calls", async () => {
     const { account, ownTable, person, stack, stand } = deployment();
     stand();
     const table = ownTable() ?? "";

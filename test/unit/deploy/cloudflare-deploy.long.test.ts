@@ -120,7 +120,7 @@ describe("npm run deploy:cloudflare", () => {
   });
 
   it.each([{ HASH_KEY: "ab".repeat(32) }, { CI: "true" }])(
-    "shows no HASH_KEY that is given, nor one where its output is kept: %j",
+    "shows no HASH_KEY that is given, nor one where its output is logged: %j",
     async (environment) => {
       give(ada, { WEBHOOK_SECRET: webhookSecret, ...environment });
       await ada.deploy();
@@ -187,7 +187,7 @@ describe("npm run deploy:cloudflare", () => {
     expect(ada.printed.join("\n")).toContain("wrangler d1 create outbound-calls");
   });
 
-  it("makes no token where its output is kept", async () => {
+  it("makes no token where its output is logged", async () => {
     give(ada, { WEBHOOK_SECRET: webhookSecret, CI: "true" });
     await ada.deploy();
     expect(tokenIn(ada.printed)).toBe("");

@@ -54,7 +54,7 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
         "DROP INDEX calls_events",
         "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id)",
       ],
-      /- the index calls_events is declared otherwise\n +there: .*\n +expected: .*WHERE deliver_to IS NOT NULL\n/,
+      /- the index calls_events is declared differently\n +there: .*\n +expected: .*WHERE deliver_to IS NOT NULL\n/,
     ],
     [
       "a missing column",
@@ -64,12 +64,12 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
     [
       "a column of another type",
       remade("row BLOB", "row TEXT"),
-      /- the column calls.row is declared otherwise\n +there: .*TEXT.*\n +expected: .*BLOB/,
+      /- the column calls.row is declared differently\n +there: .*TEXT.*\n +expected: .*BLOB/,
     ],
     [
       "a column that may be empty",
       remade("version TEXT NOT NULL", "version TEXT"),
-      /- the column calls.version is declared otherwise\n +there: +version TEXT;/,
+      /- the column calls.version is declared differently\n +there: +version TEXT;/,
     ],
     ["a table with row ids", remade(") WITHOUT ROWID", ")"), /- the table calls is declared/],
     [

@@ -116,7 +116,7 @@ describe.each(kinds)("tokens on %s", (_, create) => {
     "are not made with the id %j, which another one may share a secret's name with",
     async (id) => {
       const token = await install("crm-1");
-      expect(() => createEntry({ id }, "API_TOKENS")).toThrow(/small letters, digits/);
+      expect(() => createEntry({ id }, "API_TOKENS")).toThrow(/lowercase letters, digits/);
       await expect(revokeToken(kind.store, "API_TOKENS", id)).rejects.toThrow();
       expect(idOf(token)).toBe("crm-1");
     },
@@ -178,7 +178,7 @@ describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => 
     ["two keys", `${"1".repeat(64)} ${key}`, [], {}, /Retire it first/],
     ["another key than the list's", "1".repeat(64), [nameOfKey(key)], {}, /not the only key/],
     ["one of two keys of the list", key, [nameOfKey(key), "ab12cd34"], {}, /not the only key/],
-    ["an output that is kept", key, [], { CI: "true" }, /is kept/],
+    ["an output that is logged", key, [], { CI: "true" }, /is logged/],
   ])("refuses %s, and changes and shows nothing", async (_, given, names, environment, message) => {
     const { ada, rotate, of } = created(names);
     Object.assign(ada.tools.environment, environment);
