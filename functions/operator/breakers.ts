@@ -203,7 +203,7 @@ const causeTexts: Readonly<Record<BreakerCause, Texts>> = {
     means: "The provider does not answer in time, or cannot be reached.",
     fix: `Look at the provider's status page. ${byThemselves}`,
   },
-  busy: { means: "The provider takes no call at this moment.", fix: byThemselves },
+  busy: { means: "The provider accepts no call at this moment.", fix: byThemselves },
   full: { means: "The account has reached its maximum of live calls.", fix: byThemselves },
   account_refused: {
     means: "The provider refuses the account, and would refuse every other call.",

@@ -75,7 +75,7 @@ const bulkSchema = z.strictObject({
     .record(z.string(), z.int())
     .check(
       z.describe(
-        "Calls that it has left, by why: their state by now, `changed`: others changed them or they no longer fit, `erased`: their number is, `gone`: they are deleted, `unreadable`: by this version",
+        "Calls that it has not changed, by reason: their state by now; `changed`: others changed them, or they no longer match; `erased`: their number is erased; `gone`: they are deleted; `unreadable`: a later version wrote them",
       ),
     ),
   looked_to: z
@@ -87,7 +87,7 @@ export type Bulk = z.infer<typeof bulkSchema>;
 
 const actInBulk = declareRoute({
   operationId: "actInBulk",
-  summary: "Count, cancel, resolve or redial the calls that fit a filter; repeat with `cursor`",
+  summary: "Count, cancel, resolve or redial the calls that match a filter; repeat with `cursor`",
   method: "post",
   path: "/bulk",
   body: bodySchema,
@@ -145,7 +145,7 @@ function problemOf({ action, filter, not_placed, cursor }: Body) {
     return { pointer: "/not_placed", detail };
   }
   if (cursor !== undefined && cursor.action !== action) {
-    return { pointer: "/cursor", detail: "must be of an answer to this very action" };
+    return { pointer: "/cursor", detail: "must be from an answer to the same action" };
   }
   return undefined;
 }

@@ -216,7 +216,9 @@ const revealCall = declareRoute({
     const row = await findCall(c, deps);
     if (row instanceof Response) return row;
     if (row.request === null) {
-      return answerProblem(c, 409, { detail: "The call is placed: whom it was to is erased." });
+      return answerProblem(c, 409, {
+        detail: "The call is placed: its number and context are erased.",
+      });
     }
     await recordAction(c, { action: "reveal", target: row.id }, deps);
     const { phone_number, context = {}, timezone = null } = row.request;

@@ -57,7 +57,7 @@ const scope = { client: null };
 
 const cancelCalls = declareRoute({
   operationId: "cancelCalls",
-  summary: "Cancel what waits of a request or an agent",
+  summary: "Cancel the waiting calls of a request or an agent",
   method: "post",
   path: "/cancel",
   body: z
@@ -82,13 +82,13 @@ const cancelCalls = declareRoute({
     const target = request_id === undefined ? `agent ${agent_id}` : `request ${request_id}`;
     const refuse = (detail: string) => answerUnprocessable(c, [{ pointer: "/cursor", detail }]);
     if (cursor !== undefined && "before" in cursor !== "request" in what) {
-      return refuse("must be of an answer to this very order");
+      return refuse("must be from an answer to the same request");
     }
     if (cursor === undefined) await recordAction(c, { action: "cancel", target }, deps);
     const given = await (cursor === undefined
       ? giveOrder(c, { what, scope }, deps)
       : findControl(what, scope, deps));
-    if (given === undefined) return refuse("must be of an answer to this very order");
+    if (given === undefined) return refuse("must be from an answer to the same request");
     const { cancelled, next } =
       "request" in what
         ? await cancelRequest(c, { given, request: what.request, cursor }, deps)

@@ -122,8 +122,8 @@ const removedSchema = z.strictObject({ name: z.string() });
 
 const removeClient = declareRoute({
   operationId: "removeClient",
-  summary: "Remove a client: all tokens that operators made for it end within a minute",
-  description: "Its calls that wait are dialed. Tokens of API_TOKENS stay.",
+  summary: "Remove a client: all tokens that operators made for it are revoked within a minute",
+  description: "Its waiting calls are still dialed. Tokens of API_TOKENS stay.",
   method: "delete",
   role: "configure",
   path: "/clients/:id",

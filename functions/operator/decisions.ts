@@ -26,7 +26,7 @@ const cancelCall = declareRoute({
 
 const resolveCall = declareRoute({
   operationId: "resolveCall",
-  summary: "Say what a call that is NEEDS_REVIEW was",
+  summary: "Decide a call that is NEEDS_REVIEW",
   method: "post",
   path: "/calls/:id/resolve",
   body: z.strictObject({ outcome: z.enum(["placed", "not_placed"]), updated_at: seenAt }),

@@ -40,7 +40,7 @@ const kept =
  */
 const eraseNumber = declareRoute({
   operationId: "eraseNumber",
-  summary: "Erase everything that is known of a number, and cancel what waits for it",
+  summary: "Erase everything that is known of a number, and cancel its waiting calls",
   method: "post",
   role: "configure",
   path: "/erase",

@@ -49,8 +49,8 @@ const pausedSchema = z.strictObject({
 const pausesSchema = z.strictObject({
   pauses: z
     .array(pauseViewSchema)
-    .check(z.describe("What operators keep waiting, or `system` for its results")),
-  breakers: z.array(breakerViewSchema).check(z.describe("The service's own that are open")),
+    .check(z.describe("Pauses by operators, or by `system` for an agent's results")),
+  breakers: z.array(breakerViewSchema).check(z.describe("Open circuit breakers")),
   agents: z.array(z.string()),
   other_agents: z
     .boolean()
@@ -80,7 +80,7 @@ const listPauses = declareRoute({
 
 const pause = declareRoute({
   operationId: "pause",
-  summary: "Keep the calls of an agent, an account or a client waiting",
+  summary: "Pause the calls of an agent, an account or a client",
   description:
     "What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.",
   method: "post",
@@ -126,7 +126,7 @@ const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.str
 
 const resume = declareRoute({
   operationId: "resume",
-  summary: "Let them go, or close a circuit breaker",
+  summary: "Resume them, or close a circuit breaker",
   method: "post",
   path: "/resume",
   body: z

@@ -20,7 +20,7 @@ const redialedSchema = z
  */
 const redialCall = declareRoute({
   operationId: "redialCall",
-  summary: "Have another call made in its stead",
+  summary: "Make a new call in place of this one",
   method: "post",
   path: "/calls/:id/redial",
   body: z.strictObject({

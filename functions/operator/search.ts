@@ -41,7 +41,7 @@ const searchedSchema = z.strictObject({
 const search = declareRoute({
   operationId: "search",
   summary: "Find what a text names: a call, a request, a number, a campaign, an agent or a client",
-  description: `A number is looked up for who has the role \`find\`, and not for others. ${lookUpText}`,
+  description: `A number is looked up only for operators with the role \`find\`. ${lookUpText}`,
   role: "see",
   method: "post",
   path: "/search",

@@ -19,7 +19,7 @@ const sendersSchema = z.strictObject({
   clients: z.array(
     z.strictObject({
       client: z.string(),
-      is_test: z.boolean().check(z.describe("Its calls are tests, which nobody receives")),
+      is_test: z.boolean().check(z.describe("Its calls are tests, which phone nobody")),
       agents: z.array(z.string()).check(z.describe("`*` is every agent of the dial plan")),
     }),
   ),
@@ -54,7 +54,7 @@ const sendCalls: Route = {
   operationId: "sendCalls",
   summary: "Place calls for a client, as it does itself",
   description:
-    "The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.",
+    "The client's Idempotency-Keys apply: what it has sent itself is not called again. Each request has one entry in the audit log. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.",
   method: "post",
   role: "send",
   path: "/clients/:id/calls",

@@ -57,7 +57,7 @@ const splitSchema = z.strictObject({
         ),
       }),
     )
-    .check(z.describe("Spoken once, when every arm had its chains; null before")),
+    .check(z.describe("Given once, when every arm has its chains; null before")),
 });
 const splitsSchema = z.strictObject({ splits: z.array(splitSchema) });
 export type SplitView = z.infer<typeof splitSchema>;

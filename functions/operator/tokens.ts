@@ -41,7 +41,9 @@ const tokenViewSchema = z
       ),
     hash_key: z
       .nullable(z.enum(["current", "former"]))
-      .check(z.describe("The key that its MAC depends on: it ends with the former one")),
+      .check(
+        z.describe("The key that its MAC depends on: without that key the token stops working"),
+      ),
     created_at: time,
     created_by: z.string(),
     not_after: z.nullable(time),
@@ -59,7 +61,7 @@ const listTokens = declareRoute({
   operationId: "listTokens",
   summary: "Tokens that operators made, by their ids",
   description:
-    "Tokens of API_TOKENS are not among them. A page may have fewer than its limit, or none, and still a cursor.",
+    "Tokens of API_TOKENS are not included. A page may have fewer than its limit, or none, and still a cursor.",
   method: "get",
   role: "configure",
   path: "/tokens",
@@ -104,7 +106,7 @@ const makeToken = declareRoute({
     agents: z.optional(agentsField),
     rights: z._default(z.array(z.enum(tokenRights)).check(z.minLength(1)), ["call"]),
     mode: z.optional(z.literal("test")),
-    not_after: z.optional(instant).check(z.describe("Absent: it has no end")),
+    not_after: z.optional(instant).check(z.describe("Absent: it does not expire")),
   }),
   answer: madeSchema,
   status: 201,
@@ -151,8 +153,8 @@ const makeToken = declareRoute({
 
 const revokeToken = declareRoute({
   operationId: "revokeToken",
-  summary: "Revoke a token: nobody is let in by it after a minute",
-  description: "Calls that were accepted by it are dialed. A revoked token stays revoked.",
+  summary: "Revoke a token: it stops working within a minute",
+  description: "Calls that it has posted are still dialed. A revoked token stays revoked.",
   method: "post",
   role: "configure",
   path: "/tokens/:id/revoke",

@@ -58,7 +58,7 @@ export function callbackOperation(responses: Json): Json {
     operationId: "tellResult",
     summary: "Reports the result of a call",
     description:
-      "For your own webhook: its address is the callback_url of a call. Fields that are not named here are left out of account. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:",
+      "For your own webhook: its address is the callback_url of a call. Other fields are ignored. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:",
     security: [],
     parameters,
     "x-codeSamples": [{ lang: "sh", source: callbackCommand }],
@@ -73,10 +73,10 @@ export function callbackOperation(responses: Json): Json {
     },
     responses: {
       "204": {
-        description: "Taken: the result is on its way into the ledger.",
+        description: "Accepted: the result is about to be written.",
         headers: { "X-Request-Id": requestIdHeader },
       },
-      "404": { description: "This address was not made here. There is no body." },
+      "404": { description: "This service did not make this URL. There is no body." },
       ...responses,
     },
   };

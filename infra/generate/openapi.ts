@@ -34,7 +34,7 @@ const headers = {
     schema: { type: "string", pattern: "^[0-9A-HJKMNP-TV-Z]{26}$", examples: [requestIdExample] },
   },
   Replayed: {
-    description: "true where the Idempotency-Key had been sent with the same bytes before",
+    description: "true if the Idempotency-Key was sent before with the same bytes",
     schema: { type: "string", enum: ["true"] },
   },
 };
@@ -89,7 +89,7 @@ const callParameters = [
     name: notBeforeHeader,
     in: "header",
     description:
-      "No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it.",
+      "No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. It does not change when the calls expire.",
     schema: { type: "string", format: "date-time" },
   },
   {
@@ -117,7 +117,7 @@ const publicOperation = ({ path, operationId, summary }: (typeof endpoints)[numb
       name: "Idempotency-Key",
       in: "header",
       description:
-        "For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.",
+        "For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with every request that you might retry.",
       schema: {
         type: "string",
         minLength: 1,
@@ -169,10 +169,14 @@ const readinessOperation = {
   responses: {
     "200": plainAnswer("The dialer works.", "ready\n", { "Cache-Control": noStore }),
     "405": response("OtherMethod"),
-    "503": plainAnswer("It does not, or nobody knows. The log says why.", "not ready\n", {
-      "Retry-After": { schema: { type: "integer" } },
-      "Cache-Control": noStore,
-    }),
+    "503": plainAnswer(
+      "The dialer does not work, or its state is not known. The log says why.",
+      "not ready\n",
+      {
+        "Retry-After": { schema: { type: "integer" } },
+        "Cache-Control": noStore,
+      },
+    ),
   },
 };
 
@@ -196,7 +200,7 @@ export function publicDocument() {
       version: "1",
       summary: "Accepts phone calls for voice agents.",
       description:
-        "Gets each person dialed once, at a permitted hour in their own time zone, or reports to the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not of this API.",
+        "Gets each person dialed once, at a permitted hour in their own time zone, or reports to the operator why not. What a gateway in front answers by itself, such as 413 or 429, is not part of this API.",
       contact,
       license,
     },
@@ -274,7 +278,7 @@ export function operatorDocument() {
       title: "Outbound Calls: operators",
       version: "1",
       summary: "Outcomes of calls, past and expected.",
-      description: "For an operator's token alone. Each route names the role that it needs.",
+      description: "For operators' tokens only. Each route names the role that it needs.",
       contact,
       license,
     },

@@ -12,7 +12,7 @@ const idempotencyHeaders = {
 };
 
 const csvName = {
-  description: "Of text/csv alone: the name of a file",
+  description: "For text/csv only: the name of a file",
   schema: { type: "string" },
 };
 

@@ -31,12 +31,12 @@ const commonResponses = {
     headers: { "WWW-Authenticate": { schema: { type: "string", examples: ["Bearer"] } } },
   }),
   OtherMethod: problemResponse(405, "The path is known, but not the method.", {
-    detail: "Only POST is known here.",
+    detail: "Only POST is allowed here.",
     headers: { Allow: { schema: { type: "string", examples: ["POST", "GET, HEAD"] } } },
   }),
   Unprocessable: problemResponse(
     422,
-    "Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named.",
+    "The request is invalid, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named.",
     {
       detail: "Nothing was accepted: see errors.",
       errors: [
@@ -63,7 +63,7 @@ export const operatorResponses = {
   Forbidden: problemResponse(403, "The token does not have the role that the route needs.", {
     detail: 'The token does not have the role "decide".',
   }),
-  NotFound: problemResponse(404, "There is none.", { detail: "There is no call of this id." }),
+  NotFound: problemResponse(404, "Not found.", { detail: "There is no call of this id." }),
   Conflict: problemResponse(409, "The call is not in a state that allows this.", {
     detail: "The call is PLACED; this is for calls that are WAITING.",
   }),
@@ -76,7 +76,7 @@ export const clientResponses = {
   ...commonResponses,
   Forbidden: problemResponse(
     403,
-    "The token does not have the right that is asked for, or the deployment gives it to no token.",
+    "The token does not have the right that this needs, or the deployment permits it to no token.",
     {
       detail: 'The token does not have the right "read".',
       headers: {
@@ -91,7 +91,7 @@ export const clientResponses = {
   ),
   NotFound: problemResponse(
     404,
-    "There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again.",
+    "There is no such request of the token's client. A recent one may still be on the queue: then Retry-After says when to try again.",
     {
       detail: "There is no request of this id, or none of its calls is known yet.",
       headers: { "Retry-After": retryAfter },
@@ -99,14 +99,14 @@ export const clientResponses = {
   ),
   Conflict: problemResponse(409, "The file was sent before, or a part of it may have been.", {
     detail:
-      "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless that is asked for.",
+      "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless you ask for that.",
   }),
 };
 /** The answers to a webhook that reports a call's end. */
 export const callbackResponses = {
   CallbackUnverified: problemResponse(
     401,
-    "The callback is not signed by the account's secret, within five minutes, for the call of this address. The header that is wrong is named.",
+    "The callback is not signed by the account's secret, within five minutes, for the call of this URL. `errors` names the wrong header.",
     {
       detail: "The callback is not signed for this call: see errors.",
       headers: {
@@ -117,7 +117,7 @@ export const callbackResponses = {
   ),
   CallbackMalformed: problemResponse(
     422,
-    "The body is no result, and nothing of it was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future.",
+    "The body is not a valid result, and nothing was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future.",
     {
       detail: "Nothing was accepted: see errors.",
       errors: [{ pointer: "/seconds", detail: "must not be negative" }],
@@ -125,9 +125,9 @@ export const callbackResponses = {
   ),
   CallbackUnavailable: problemResponse(
     503,
-    "The queue did not take the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again.",
+    "The queue did not accept the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again.",
     {
-      detail: "The queue did not take the callback. Send it again.",
+      detail: "The queue did not accept the callback. Send it again.",
       headers: { "Retry-After": retryAfter },
     },
   ),

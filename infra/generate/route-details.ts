@@ -3,12 +3,12 @@ import type { Json } from "./json-schema.ts";
 
 /** Tags of the public document, in the order of the page. */
 export const publicTags = [
-  { name: "Calls", description: "Placing calls, and asking for their outcome." },
-  { name: "Do not call", description: "Keeping people from being called." },
-  { name: "Usage", description: "Numbers, seconds and cost of your calls." },
+  { name: "Calls", description: "Placing calls, and reading their outcome." },
+  { name: "Do not call", description: "People who must not be called." },
+  { name: "Usage", description: "Count, seconds and cost of your calls." },
   { name: "Receivers", description: "Receivers of your client's events." },
   { name: "Token", description: "Whose token is sent." },
-  { name: "Files", description: "Keeps a file of leads from being sent twice." },
+  { name: "Files", description: "Prevents that a file of leads is sent twice." },
   { name: "Service", description: "Whether the service works." },
   { name: "Callbacks", description: "For your own webhook, which dials." },
   { name: "Events", description: "What the service posts to receivers." },
@@ -28,25 +28,25 @@ const tagsByPath: readonly [RegExp, PublicTag][] = [
 
 /** Descriptions of routes that have none of their own. */
 export const descriptions: Readonly<Record<string, string>> = {
-  showToken: "Needs no right, and reads nothing of the ledger.",
+  showToken: "Needs no right, and does not read the ledger.",
   showRequest:
     "A call is known once the dialer has read it, usually within seconds. The counts are on the first page only.",
   listRequests:
-    "Of your client alone. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.",
+    "Only those of your client. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.",
   listRequestCalls:
     "Each answer looks at up to 1,000 calls, so a page may be short, or empty, and still have a cursor.",
   showCall: "The id of a later try finds its call, too.",
   cancelRequest:
     "It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.",
   addOptOuts:
-    "Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.",
-  findSentFile: "Looked for within the time for which calls are kept.",
+    "Only an operator can remove a number. Numbers that are already on the list are added like any other, so no answer reveals them.",
+  findSentFile: "Files are remembered for as long as calls are kept.",
   startSentFile: "Its parts are then sent one after another, each under its own Idempotency-Key.",
-  markSentPart: "So that a sending that was interrupted continues where it was.",
-  listReceivers: "The receivers of the dial plan are not among them.",
-  deleteReceiver: "One that is created again under the name has another secret.",
+  markSentPart: "So an interrupted sending continues where it stopped.",
+  listReceivers: "The receivers of the dial plan are not included.",
+  deleteReceiver: "A receiver that is created again under this name gets another secret.",
   rotateReceiverSecret:
-    "The new secret is shown in this answer alone. For 24 hours each event is signed by both.",
+    "Only this answer shows the new secret. For 24 hours each event is signed with both.",
   testReceiver: "It is posted within seconds, also while the receiver's circuit breaker is open.",
 };
 

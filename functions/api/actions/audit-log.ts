@@ -55,7 +55,7 @@ const looksMax = 2_000;
 const filters = {
   of: z
     .optional(z.enum(["operators", "clients"]))
-    .check(z.describe("Whose actions; operators', if absent")),
+    .check(z.describe("Whose actions; operators' by default")),
   by: z.optional(z.string()).check(z.describe("Id of a token")),
   action: z.optional(z.string()).check(z.describe("Name of an action, such as `cancel`")),
   target: z.optional(z.string()).check(z.describe("What it concerned, such as `agent sales`")),
@@ -65,7 +65,7 @@ const filters = {
 
 const listAudit = declareRoute({
   operationId: "listAudit",
-  summary: "The audit log: what operators did, or clients, newest first",
+  summary: "List what operators or clients did, newest first",
   method: "get",
   path: "/audit",
   query: z.strictObject({

@@ -38,7 +38,7 @@ export const cancelledSchema = z.strictObject({
     .optional(z.nullable(z.int()))
     .check(
       z.describe(
-        "First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had",
+        "First answer only: how many calls are cancelled in all, in this and later answers and on the queue. Calls that are being dialed are not included. null: not known, as for an agent or an unknown id",
       ),
     ),
   cursor: nextCursor,

@@ -69,7 +69,7 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Pr
   const { eventsQueue, log } = deps;
   if (c.req.method !== "POST") {
     return answerProblem(c, 405, {
-      detail: "Only POST is known here.",
+      detail: "Only POST is allowed here.",
       headers: { allow: "POST" },
     });
   }
@@ -86,7 +86,7 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Pr
     await eventsQueue.send(message);
   } catch (error) {
     log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
-    return retry("The queue did not take the callback.");
+    return retry("The queue did not accept the callback.");
   }
   log("info", "callback.taken", fields);
   return c.body(null, 204);

@@ -73,7 +73,7 @@ export function refuseEncodedPaths(deps: Pick<UncheckedApiDeps, "clock" | "rando
   return createMiddleware<ApiEnv>(async (c, next) => {
     if (!new URL(c.req.url).pathname.includes("%")) return next();
     identify(c, deps);
-    return answerProblem(c, 404, { detail: "There is nothing at a path in percent-encoding." });
+    return answerProblem(c, 404, { detail: "No path has percent-encoding." });
   });
 }
 
@@ -177,6 +177,6 @@ export function refuseOtherMethods(
   const allow = methods
     .map((method) => (method === "get" ? "GET, HEAD" : method.toUpperCase()))
     .join(", ");
-  const detail = `Only ${allow} is known here.`;
+  const detail = `Only ${allow} is allowed here.`;
   app.all(path, (c) => answerProblem(c, 405, { detail, headers: { allow } }));
 }

@@ -19,6 +19,6 @@ export async function refuseAboveLimit(
   if (await withTimeLimit(tokenLimit(tokenId), answerSecondsMax).catch(() => true))
     return undefined;
   log("warning", "token.limited", { token_id: tokenId });
-  const detail = "The token sends too much. Nothing was accepted: send the request again.";
+  const detail = "The token sends too many requests. Nothing was accepted: send the request again.";
   return answerProblem(c, 503, { detail, headers: { "retry-after": String(retrySeconds) } });
 }

@@ -14,7 +14,7 @@ import { answerUnknown } from "./find-request.ts";
  */
 export const cancelCall = declareRoute({
   operationId: "cancelCall",
-  summary: "Cancel one call that waits, such as a promised call-back",
+  summary: "Cancel one waiting call, such as a promised call-back",
   method: "post",
   path: "/calls/:id/cancel",
   body: z.strictObject({}),

@@ -31,7 +31,7 @@ const indexMax = 99_999;
  */
 export const cancelRequest = declareRoute({
   operationId: "cancelRequest",
-  summary: "Cancel what waits of a request, or some of its calls",
+  summary: "Cancel the waiting calls of a request, or some of them",
   method: "post",
   path: "/requests/:id/cancel",
   body: z.strictObject({
@@ -64,7 +64,7 @@ export const cancelRequest = declareRoute({
       ? giveOrder(c, { what, scope }, deps)
       : findControl(what, scope, deps));
     if (given === undefined) {
-      const detail = "must be of an answer to this very order";
+      const detail = "must be from an answer to the same request";
       return answerUnprocessable(c, [{ pointer: "/cursor", detail }]);
     }
     const { ledger } = deps;

@@ -43,7 +43,7 @@ const receiverView = {
     .boolean()
     .check(
       z.describe(
-        "True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key",
+        "True: the service is about to change the key of its secrets. Rotate the secret: the present one expires with that key",
       ),
     ),
 };
@@ -120,7 +120,7 @@ export async function storeReceiver(
   const problem = findUrlProblem(body.url, { loopback: settings.permitsLoopback === true });
   if (problem !== undefined) return answerUnprocessable(c, [{ pointer: "/url", detail: problem }]);
   if (name === client && Object.hasOwn(plan.events ?? {}, client)) {
-    const detail = "The dial plan has the receiver of this name, which stays: choose another one.";
+    const detail = "The dial plan has a receiver of this name: choose another name.";
     return answerProblem(c, 409, { detail });
   }
   const above = await refuseAboveBudget(c, "receivers", deps);

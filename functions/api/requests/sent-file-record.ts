@@ -58,7 +58,7 @@ export function mark(part: SentPart, step: Step, deps: RouteDeps): SentPart | st
       ? part
       : { ...part, attempt: null };
   }
-  return `Part ${step.index + 1} was begun with another content: choose the columns and the agent as then.`;
+  return `Part ${step.index + 1} was begun with other content: choose the same columns and agent as then.`;
 }
 
 /**
@@ -104,7 +104,7 @@ export function findRefusal(
   const { round: of, campaign: first } = current;
   const when = `${toIsoTime(current.at)} as campaign ${first}`;
   if (current.parts.every(({ isSent }) => isSent)) {
-    return `This file was sent at ${when}. Nobody in it is called again, unless that is asked for.`;
+    return `This file was sent at ${when}. Nobody in it is called again, unless you ask for that.`;
   }
   if (first !== name) return `This file was begun at ${when}: continue under that name.`;
   const isSame =
@@ -116,7 +116,7 @@ export function findRefusal(
     );
   return isSame
     ? undefined
-    : `This file was begun at ${when}, in other parts: choose the columns and the agent as then.`;
+    : `This file was begun at ${when}, in other parts: choose the same columns and agent as then.`;
 }
 
 function partText({

@@ -41,7 +41,7 @@ const campaign = z
 
 const partSchema = z.looseObject({
   index: z.int(),
-  calls: z.int().check(z.describe("Leads of the part, with those that are left out")),
+  calls: z.int().check(z.describe("Leads of the part, including those that are left out")),
   idempotency_key: z.string().check(z.describe("The `Idempotency-Key` of its request")),
   state: z
     .enum(["planned", "begun", "sent"])
@@ -217,7 +217,7 @@ const stepSchema = z.discriminatedUnion("state", [
  */
 export const markSentPart = declareRoute({
   operationId: "markSentPart",
-  summary: "Note that a part of a file is sent next, was accepted, or was certainly not accepted",
+  summary: "Record that a part of a file is sent next, was accepted, or was certainly not accepted",
   method: "post",
   path: "/sent-files/parts",
   body: stepSchema,

@@ -9,10 +9,14 @@ const meSchema = z
     client: z.string(),
     mode: z
       .enum(["real", "test"])
-      .check(z.describe("`test`: its calls are tests, which nobody receives")),
+      .check(z.describe("`test`: its calls are tests, which phone nobody")),
     calls_as: z
       .string()
-      .check(z.describe("The client that operators see its calls of: `test:` and it for tests")),
+      .check(
+        z.describe(
+          "The client under which operators see its calls: for tests `test:` and its name",
+        ),
+      ),
     agents: z
       .array(z.string())
       .check(z.describe("Agents that it may place calls for; `*` is all of the dial plan")),

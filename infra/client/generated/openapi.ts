@@ -49,7 +49,7 @@ export interface paths {
         };
         /**
          * Show whose token is sent, what it may do, and whether its calls are tests
-         * @description Needs no right, and reads nothing of the ledger.
+         * @description Needs no right, and does not read the ledger.
          */
         get: operations["showToken"];
         put?: never;
@@ -89,7 +89,7 @@ export interface paths {
         };
         /**
          * Your requests, newest first
-         * @description Needs the right `read`. Of your client alone. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.
+         * @description Needs the right `read`. Only those of your client. A page may be short, or empty, and still have a cursor. By `idempotency_key` it finds the request of a key whose answer was lost.
          */
         get: operations["listRequests"];
         put?: never;
@@ -170,7 +170,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel what waits of a request, or some of its calls
+         * Cancel the waiting calls of a request, or some of them
          * @description Needs the right `cancel`. It takes effect with the first answer, also for calls that are still on the queue. Send the same body with the answer's `cursor` until there is none.
          */
         post: operations["cancelRequest"];
@@ -190,7 +190,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel one call that waits, such as a promised call-back
+         * Cancel one waiting call, such as a promised call-back
          * @description Needs the right `cancel`.
          */
         post: operations["cancelCall"];
@@ -211,7 +211,7 @@ export interface paths {
         put?: never;
         /**
          * Put numbers onto the do-not-call list: nobody calls them any more
-         * @description Needs the right `opt_out`. Only an operator takes a number from the list. Numbers that are on it already are added like any other, so that no answer reveals them.
+         * @description Needs the right `opt_out`. Only an operator can remove a number. Numbers that are already on the list are added like any other, so no answer reveals them.
          */
         post: operations["addOptOuts"];
         delete?: never;
@@ -231,7 +231,7 @@ export interface paths {
         put?: never;
         /**
          * Check whether a file of leads was sent before, by a hash of its numbers
-         * @description Needs the right `call`. Looked for within the time for which calls are kept.
+         * @description Needs the right `call`. Files are remembered for as long as calls are kept.
          */
         post: operations["findSentFile"];
         delete?: never;
@@ -270,8 +270,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Note that a part of a file is sent next, was accepted, or was certainly not accepted
-         * @description Needs the right `call`. So that a sending that was interrupted continues where it was.
+         * Record that a part of a file is sent next, was accepted, or was certainly not accepted
+         * @description Needs the right `call`. So an interrupted sending continues where it stopped.
          */
         post: operations["markSentPart"];
         delete?: never;
@@ -289,7 +289,7 @@ export interface paths {
         };
         /**
          * The receivers that your client has made, without their secrets
-         * @description Needs the right `events`. The receivers of the dial plan are not among them.
+         * @description Needs the right `events`. The receivers of the dial plan are not included.
          */
         get: operations["listReceivers"];
         put?: never;
@@ -316,7 +316,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a receiver; its pending events are not delivered
-         * @description Needs the right `events`. One that is created again under the name has another secret.
+         * @description Needs the right `events`. A receiver that is created again under this name gets another secret.
          */
         delete: operations["deleteReceiver"];
         options?: never;
@@ -335,7 +335,7 @@ export interface paths {
         put?: never;
         /**
          * Make a new secret for a receiver; the former one signs for another day too
-         * @description Needs the right `events`. The new secret is shown in this answer alone. For 24 hours each event is signed by both.
+         * @description Needs the right `events`. Only this answer shows the new secret. For 24 hours each event is signed with both.
          */
         post: operations["rotateReceiverSecret"];
         delete?: never;
@@ -455,7 +455,7 @@ export interface paths {
         put?: never;
         /**
          * Reports the result of a call
-         * @description For your own webhook: its address is the callback_url of a call. Fields that are not named here are left out of account. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:
+         * @description For your own webhook: its address is the callback_url of a call. Other fields are ignored. With CALL_ID, CALLBACK_URL and WEBHOOK_SECRET exported:
          */
         post: operations["tellResult"];
         delete?: never;
@@ -733,11 +733,11 @@ export interface components {
             token_id: string;
             client: string;
             /**
-             * @description `test`: its calls are tests, which nobody receives
+             * @description `test`: its calls are tests, which phone nobody
              * @enum {string}
              */
             mode: "real" | "test";
-            /** @description The client that operators see its calls of: `test:` and it for tests */
+            /** @description The client under which operators see its calls: for tests `test:` and its name */
             calls_as: string;
             /** @description Agents that it may place calls for; `*` is all of the dial plan */
             agents: string[];
@@ -919,7 +919,7 @@ export interface components {
             is_finished: boolean;
             parts: ({
                 index: number;
-                /** @description Leads of the part, with those that are left out */
+                /** @description Leads of the part, including those that are left out */
                 calls: number;
                 /** @description The `Idempotency-Key` of its request */
                 idempotency_key: string;
@@ -952,7 +952,7 @@ export interface components {
             rotated_at: string | null;
             /** @description Until then events are signed with the secret before the rotation too */
             former_secret_until: string | null;
-            /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+            /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one expires with that key */
             rotate_secret: boolean;
         } & {
             [key: string]: unknown;
@@ -991,13 +991,13 @@ export interface components {
                  * @example {
                  *       "title": "Method not allowed",
                  *       "status": 405,
-                 *       "detail": "Only POST is known here."
+                 *       "detail": "Only POST is allowed here."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named. */
+        /** @description The request is invalid, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named. */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1059,7 +1059,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token does not have the right that is asked for, or the deployment gives it to no token. */
+        /** @description The token does not have the right that this needs, or the deployment permits it to no token. */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1078,7 +1078,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no such request of the token's client. A young one may still be on the queue: then Retry-After says when to ask again. */
+        /** @description There is no such request of the token's client. A recent one may still be on the queue: then Retry-After says when to try again. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1110,13 +1110,13 @@ export interface components {
                  * @example {
                  *       "title": "Conflict",
                  *       "status": 409,
-                 *       "detail": "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless that is asked for."
+                 *       "detail": "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless you ask for that."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The callback is not signed by the account's secret, within five minutes, for the call of this address. The header that is wrong is named. */
+        /** @description The callback is not signed by the account's secret, within five minutes, for the call of this URL. `errors` names the wrong header. */
         CallbackUnverified: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1141,7 +1141,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is no result, and nothing of it was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future. */
+        /** @description The body is not a valid result, and nothing was written: no JSON, an unknown status, negative seconds, an end before its answer or in the future. */
         CallbackMalformed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1165,7 +1165,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The queue did not take the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again. */
+        /** @description The queue did not accept the callback, its body did not come within 5 seconds, or the account's secret is missing: send it again. */
         CallbackUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1179,7 +1179,7 @@ export interface components {
                  * @example {
                  *       "title": "Service unavailable",
                  *       "status": 503,
-                 *       "detail": "The queue did not take the callback. Send it again."
+                 *       "detail": "The queue did not accept the callback. Send it again."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -1238,11 +1238,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.
+                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with every request that you might retry.
                  * @example appointment-4711
                  */
                 "Idempotency-Key"?: string;
-                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it. */
+                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. It does not change when the calls expire. */
                 "Call-Not-Before"?: string;
                 /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
                 "Call-Priority"?: "urgent";
@@ -1275,7 +1275,7 @@ export interface operations {
                     "Content-Length": 0;
                     /** @description There is no body, in any coding */
                     "Content-Encoding"?: "identity";
-                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    /** @description true if the Idempotency-Key was sent before with the same bytes */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1293,11 +1293,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.
+                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with every request that you might retry.
                  * @example campaign-7-part-1
                  */
                 "Idempotency-Key"?: string;
-                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it. */
+                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. It does not change when the calls expire. */
                 "Call-Not-Before"?: string;
                 /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
                 "Call-Priority"?: "urgent";
@@ -1336,7 +1336,7 @@ export interface operations {
                     "Content-Length": 0;
                     /** @description There is no body, in any coding */
                     "Content-Encoding"?: "identity";
-                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    /** @description true if the Idempotency-Key was sent before with the same bytes */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -1707,7 +1707,7 @@ export interface operations {
                     "application/json": {
                         /** @description Calls that this answer has cancelled */
                         cancelled: number;
-                        /** @description First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had */
+                        /** @description First answer only: how many calls are cancelled in all, in this and later answers and on the queue. Calls that are being dialed are not included. null: not known, as for an agent or an unknown id */
                         ordered?: number | null;
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
@@ -1977,7 +1977,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         index: number;
-                        /** @description Leads of the part, with those that are left out */
+                        /** @description Leads of the part, including those that are left out */
                         calls: number;
                         /** @description The `Idempotency-Key` of its request */
                         idempotency_key: string;
@@ -2098,7 +2098,7 @@ export interface operations {
                         rotated_at: string | null;
                         /** @description Until then events are signed with the secret before the rotation too */
                         former_secret_until: string | null;
-                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one expires with that key */
                         rotate_secret: boolean;
                         /** @description `whsec_` and base64 (Standard Webhooks). It is shown here only */
                         secret?: string;
@@ -2189,7 +2189,7 @@ export interface operations {
                         rotated_at: string | null;
                         /** @description Until then events are signed with the secret before the rotation too */
                         former_secret_until: string | null;
-                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one expires with that key */
                         rotate_secret: boolean;
                         /** @description `whsec_` and base64 (Standard Webhooks). It is shown here only */
                         secret: string;
@@ -2403,7 +2403,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["OtherMethod"];
-            /** @description It does not, or nobody knows. The log says why. */
+            /** @description The dialer does not work, or its state is not known. The log says why. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2484,7 +2484,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken: the result is on its way into the ledger. */
+            /** @description Accepted: the result is about to be written. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -2493,7 +2493,7 @@ export interface operations {
                 content?: never;
             };
             401: components["responses"]["CallbackUnverified"];
-            /** @description This address was not made here. There is no body. */
+            /** @description This service did not make this URL. There is no body. */
             404: {
                 headers: {
                     [name: string]: unknown;

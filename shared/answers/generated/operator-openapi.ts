@@ -131,7 +131,7 @@ export interface paths {
         put?: never;
         /**
          * Find what a text names: a call, a request, a number, a campaign, an agent or a client
-         * @description Needs the role `see`. A number is looked up for who has the role `find`, and not for others. Recorded by the number's keyed hash. A token looks up at most 100 numbers in an hour; one number counts once.
+         * @description Needs the role `see`. A number is looked up only for operators with the role `find`. Recorded by the number's keyed hash. A token looks up at most 100 numbers in an hour; one number counts once.
          */
         post: operations["search"];
         delete?: never;
@@ -150,7 +150,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have another call made in its stead
+         * Make a new call in place of this one
          * @description Needs the role `decide`.
          */
         post: operations["redialCall"];
@@ -170,7 +170,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Count, cancel, resolve or redial the calls that fit a filter; repeat with `cursor`
+         * Count, cancel, resolve or redial the calls that match a filter; repeat with `cursor`
          * @description Needs the role `decide`.
          */
         post: operations["actInBulk"];
@@ -210,7 +210,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say what a call that is NEEDS_REVIEW was
+         * Decide a call that is NEEDS_REVIEW
          * @description Needs the role `decide`.
          */
         post: operations["resolveCall"];
@@ -270,7 +270,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel what waits of a request or an agent
+         * Cancel the waiting calls of a request or an agent
          * @description Needs the role `decide`.
          */
         post: operations["cancelCalls"];
@@ -310,7 +310,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Keep the calls of an agent, an account or a client waiting
+         * Pause the calls of an agent, an account or a client
          * @description Needs the role `decide`. What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.
          */
         post: operations["pause"];
@@ -330,7 +330,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Let them go, or close a circuit breaker
+         * Resume them, or close a circuit breaker
          * @description Needs the role `decide`.
          */
         post: operations["resume"];
@@ -548,7 +548,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The audit log: what operators did, or clients, newest first
+         * List what operators or clients did, newest first
          * @description Needs the role `see`.
          */
         get: operations["listAudit"];
@@ -690,7 +690,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Erase everything that is known of a number, and cancel what waits for it
+         * Erase everything that is known of a number, and cancel its waiting calls
          * @description Needs the role `configure`.
          */
         post: operations["eraseNumber"];
@@ -879,8 +879,8 @@ export interface paths {
         put: operations["putClient"];
         post?: never;
         /**
-         * Remove a client: all tokens that operators made for it end within a minute
-         * @description Needs the role `configure`. Its calls that wait are dialed. Tokens of API_TOKENS stay.
+         * Remove a client: all tokens that operators made for it are revoked within a minute
+         * @description Needs the role `configure`. Its waiting calls are still dialed. Tokens of API_TOKENS stay.
          */
         delete: operations["removeClient"];
         options?: never;
@@ -978,7 +978,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Note that a part of a file is sent next, was accepted, or was certainly not accepted
+         * Record that a part of a file is sent next, was accepted, or was certainly not accepted
          * @description Needs the role `send`.
          */
         post: operations["markSentPartOfClient"];
@@ -997,7 +997,7 @@ export interface paths {
         };
         /**
          * Tokens that operators made, by their ids
-         * @description Needs the role `configure`. Tokens of API_TOKENS are not among them. A page may have fewer than its limit, or none, and still a cursor.
+         * @description Needs the role `configure`. Tokens of API_TOKENS are not included. A page may have fewer than its limit, or none, and still a cursor.
          */
         get: operations["listTokens"];
         put?: never;
@@ -1038,8 +1038,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Revoke a token: nobody is let in by it after a minute
-         * @description Needs the role `configure`. Calls that were accepted by it are dialed. A revoked token stays revoked.
+         * Revoke a token: it stops working within a minute
+         * @description Needs the role `configure`. Calls that it has posted are still dialed. A revoked token stays revoked.
          */
         post: operations["revokeToken"];
         delete?: never;
@@ -1079,7 +1079,7 @@ export interface paths {
         put?: never;
         /**
          * Place calls for a client, as it does itself
-         * @description Needs the role `send`. The client's Idempotency-Keys hold: what it has sent too is not called again. One entry of the audit log a request. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.
+         * @description Needs the role `send`. The client's Idempotency-Keys apply: what it has sent itself is not called again. Each request has one entry in the audit log. In the path, a name that would need percent-encoding is `~` and its UTF-8 bytes in base64url.
          */
         post: operations["sendCalls"];
         delete?: never;
@@ -1837,7 +1837,7 @@ export interface components {
             is_finished: boolean;
             parts: ({
                 index: number;
-                /** @description Leads of the part, with those that are left out */
+                /** @description Leads of the part, including those that are left out */
                 calls: number;
                 /** @description The `Idempotency-Key` of its request */
                 idempotency_key: string;
@@ -1871,7 +1871,7 @@ export interface components {
              * @enum {string}
              */
             state: "valid" | "revoked" | "expired" | "client_removed" | "replaced" | "key_gone";
-            /** @description The key that its MAC depends on: it ends with the former one */
+            /** @description The key that its MAC depends on: without that key the token stops working */
             hash_key: ("current" | "former") | null;
             /** Format: date-time */
             created_at: string;
@@ -1943,13 +1943,13 @@ export interface components {
                  * @example {
                  *       "title": "Method not allowed",
                  *       "status": 405,
-                 *       "detail": "Only POST is known here."
+                 *       "detail": "Only POST is allowed here."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something is wrong with the request, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named. */
+        /** @description The request is invalid, and nothing of it was accepted: a field, the content type, JSON, a size, an Idempotency-Key that was used for another request. The first hundred errors are named. */
         Unprocessable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2029,7 +2029,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is none. */
+        /** @description Not found. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2091,7 +2091,7 @@ export interface components {
     headers: {
         /** @description The request's id (a ULID whose last three digits are the number of its calls), in the log and the ledger too. Its calls are call_<id>_00000, call_<id>_00001 and so on, in the order of the batch; a repeat under an Idempotency-Key has the first request's */
         RequestId: string;
-        /** @description true where the Idempotency-Key had been sent with the same bytes before */
+        /** @description true if the Idempotency-Key was sent before with the same bytes */
         Replayed: "true";
     };
     pathItems: never;
@@ -2534,7 +2534,7 @@ export interface operations {
                         found: number;
                         /** @description Calls that this answer has changed */
                         done: number;
-                        /** @description Calls that it has left, by why: their state by now, `changed`: others changed them or they no longer fit, `erased`: their number is, `gone`: they are deleted, `unreadable`: by this version */
+                        /** @description Calls that it has not changed, by reason: their state by now; `changed`: others changed them, or they no longer match; `erased`: their number is erased; `gone`: they are deleted; `unreadable`: a later version wrote them */
                         refused: {
                             [key: string]: number;
                         };
@@ -2738,7 +2738,7 @@ export interface operations {
                     "application/json": {
                         /** @description Calls that this answer has cancelled */
                         cancelled: number;
-                        /** @description First answer only: calls that the order ends in all, with those of later answers and those still on the queue. A call that is being dialed is not among them. null: not known, as of an agent or of an id that no request has had */
+                        /** @description First answer only: how many calls are cancelled in all, in this and later answers and on the queue. Calls that are being dialed are not included. null: not known, as for an agent or an unknown id */
                         ordered?: number | null;
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
@@ -2771,7 +2771,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What operators keep waiting, or `system` for its results */
+                        /** @description Pauses by operators, or by `system` for an agent's results */
                         pauses: {
                             agent_id?: string;
                             account?: string;
@@ -2783,7 +2783,7 @@ export interface operations {
                             /** @description Null: until somebody resumes it */
                             until: string | null;
                         }[];
-                        /** @description The service's own that are open */
+                        /** @description Open circuit breakers */
                         breakers: {
                             key: string;
                             /** @enum {string} */
@@ -3382,7 +3382,7 @@ export interface operations {
                             }[];
                             /** @description Fields of the plan in which the arms differ: they may be the cause */
                             differs: string[];
-                            /** @description Spoken once, when every arm had its chains; null before */
+                            /** @description Given once, when every arm has its chains; null before */
                             verdict: {
                                 /** Format: date-time */
                                 at: string;
@@ -3450,7 +3450,7 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     "Cache-Control"?: "no-store";
-                    /** @description Of text/csv alone: the name of a file */
+                    /** @description For text/csv only: the name of a file */
                     "Content-Disposition"?: string;
                     [name: string]: unknown;
                 };
@@ -3711,7 +3711,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description Whose actions; operators', if absent */
+                /** @description Whose actions; operators' by default */
                 of?: "operators" | "clients";
                 /** @description Id of a token */
                 by?: string;
@@ -4633,7 +4633,7 @@ export interface operations {
                         rotated_at: string | null;
                         /** @description Until then events are signed with the secret before the rotation too */
                         former_secret_until: string | null;
-                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one ends with that key */
+                        /** @description True: the service is about to change the key of its secrets. Rotate the secret: the present one expires with that key */
                         rotate_secret: boolean;
                         /** @description `whsec_` and base64 (Standard Webhooks). It is shown here only */
                         secret?: string;
@@ -4672,7 +4672,7 @@ export interface operations {
                     "application/json": {
                         clients: {
                             client: string;
-                            /** @description Its calls are tests, which nobody receives */
+                            /** @description Its calls are tests, which phone nobody */
                             is_test: boolean;
                             /** @description `*` is every agent of the dial plan */
                             agents: string[];
@@ -4859,7 +4859,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         index: number;
-                        /** @description Leads of the part, with those that are left out */
+                        /** @description Leads of the part, including those that are left out */
                         calls: number;
                         /** @description The `Idempotency-Key` of its request */
                         idempotency_key: string;
@@ -4950,7 +4950,7 @@ export interface operations {
                     mode?: "test";
                     /**
                      * Format: date-time
-                     * @description Absent: it has no end
+                     * @description Absent: it does not expire
                      */
                     not_after?: string;
                 };
@@ -4977,7 +4977,7 @@ export interface operations {
                          * @enum {string}
                          */
                         state: "valid" | "revoked" | "expired" | "client_removed" | "replaced" | "key_gone";
-                        /** @description The key that its MAC depends on: it ends with the former one */
+                        /** @description The key that its MAC depends on: without that key the token stops working */
                         hash_key: ("current" | "former") | null;
                         /** Format: date-time */
                         created_at: string;
@@ -5075,11 +5075,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with whatever you may have to repeat.
+                 * @description For 24 hours the same key with the same bytes is the same request, so nobody is called twice. Send one with every request that you might retry.
                  * @example campaign-7-part-1
                  */
                 "Idempotency-Key"?: string;
-                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. The calls expire as long after their acceptance as without it. */
+                /** @description No call of the request is dialed before this time (RFC 3339), at most `expireAfterHours` away. A past time means now. It does not change when the calls expire. */
                 "Call-Not-Before"?: string;
                 /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
                 "Call-Priority"?: "urgent";
@@ -5121,7 +5121,7 @@ export interface operations {
                     "Content-Length": 0;
                     /** @description There is no body, in any coding */
                     "Content-Encoding"?: "identity";
-                    /** @description true where the Idempotency-Key had been sent with the same bytes before */
+                    /** @description true if the Idempotency-Key was sent before with the same bytes */
                     "Idempotency-Replayed"?: "true";
                     "Cache-Control"?: "no-store";
                     [name: string]: unknown;

@@ -90,7 +90,7 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     });
     expect([other.status, other.body.detail]).toEqual([
       409,
-      expect.stringContaining("another content"),
+      expect.stringContaining("other content"),
     ]);
     const planned = await ask("/parts", { ...step, state: "planned" });
     expect([planned.status, planned.body.detail]).toEqual([
