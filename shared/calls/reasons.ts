@@ -25,7 +25,7 @@ export const reasonsOfRows: Texts = {
   not_read: { holds: () => "Not all that waits could be read." },
   operator: { means: "An operator decided this." },
   outcome_unknown: {
-    means: "It could not be found out whether the call was placed: a person decides.",
+    means: "Whether the call was placed could not be determined: a person decides.",
   },
   permit_void: { means: "The request could not leave at the time of its permit." },
   placed: { means: "The provider accepted the call." },

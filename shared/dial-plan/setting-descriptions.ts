@@ -59,8 +59,7 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   "events.*.types": "types of events to deliver",
   "events.*.echo": "entries of a call's context that its events repeat",
   "events.*.requestsPerSecond": "the receiver's pace",
-  clientReceivers:
-    "false: clients' own receivers get nothing, and none can be added; absent: true",
+  clientReceivers: "false: clients' own receivers get nothing, and none can be added; absent: true",
   guards: "limits by client, above which requests are refused; `*`: every other client",
   "guards.*.callsPerDay": "accepted calls in one day (UTC)",
   "guards.*.waiting": "calls of the client that wait",

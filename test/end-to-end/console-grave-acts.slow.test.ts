@@ -131,7 +131,7 @@ describe("a nervous finger on the operator's page", () => {
 
   it("asks the same from a filter, and resumes nothing that is not paused", async () => {
     await open("calls?agent_id=agent_survey");
-    await page.getByText("Do something with all of these …").click();
+    await page.getByText("Act on all of these …").click();
     await button("Pause agent agent_survey …").click();
     await dialog().getByText("It stops 91 waiting calls of client research.").waitFor();
     await dialog().getByLabel(/^Why/).waitFor();
@@ -249,7 +249,7 @@ describe("a nervous finger on the operator's page", () => {
     const shown = async (label: string) => {
       const field = page.getByLabel(label, { exact: true });
       await field.focus();
-      await page.getByText("Without + it is of United States.").first().waitFor();
+      await page.getByText("Without +, the country is United States.").first().waitFor();
       await field.fill("(202) 555-0142");
       await page.getByText("Read as +1 202 555 0142, United States").waitFor();
       await field.fill("202 555 014");

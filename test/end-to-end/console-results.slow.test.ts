@@ -279,7 +279,9 @@ describe("the first page", () => {
     await page.getByLabel("Operator's token").fill(tokens.operator);
     await page.keyboard.press("Enter");
     const why = page.getByRole("region", { name: "Why its calls wait" });
-    await why.getByText("The last is expected to go in 2 hours: it waits most for this.").waitFor();
+    await why
+      .getByText("The last is expected to go in 2 hours: most of the time it waits for this.")
+      .waitFor();
     expect(await why.getByText(/than .*, as was expected/).count()).toBe(0);
     const account = why.getByRole("list", { name: "Accounts" }).getByRole("listitem").first();
     await account.getByText(/^2 calls a second/).waitFor();

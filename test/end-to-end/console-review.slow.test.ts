@@ -242,7 +242,7 @@ describe("an operator who reviews calls", () => {
 
   it("cancels what a filter shows once its count is typed, and stops when told to", async () => {
     await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
-    await page.getByText("Do something with all of these …").click();
+    await page.getByText("Act on all of these …").click();
     await button("Cancel …").click();
     const typeCount = async () => {
       await page.getByLabel("Type 310 to confirm").fill("310");
@@ -277,7 +277,7 @@ describe("an operator who reviews calls", () => {
     expect(await flawsOf(page)).toEqual([]);
     await button("Stop").click();
     answer();
-    await said(/^Cancel: 90 calls done\. It was stopped: the others were left/);
+    await said(/^Cancel: 90 calls done\. It was stopped: the others were not changed/);
     expect(await waitingNow()).toHaveLength(220);
     // The way back is Undo, before anything is done.
     await page.goto(`${server.address}/operator#/calls?state=CANCELLED&agent_id=agent_paris`);
@@ -307,7 +307,7 @@ describe("an operator who reviews calls", () => {
 
   it("leaves no work to the operator who signs in next", async () => {
     await page.goto(`${server.address}/operator#/calls?state=WAITING&agent_id=agent_paris`);
-    await page.getByText("Do something with all of these …").click();
+    await page.getByText("Act on all of these …").click();
     await button("Cancel …").click();
     await page.getByLabel("Type 310 to confirm").fill("310");
     let parts = 0;
@@ -323,7 +323,7 @@ describe("an operator who reviews calls", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 2, name: "Calls" }).waitFor();
     await page.clock.runFor(2500);
-    await page.getByText("Do something with all of these …").waitFor();
+    await page.getByText("Act on all of these …").waitFor();
     const waiting = (await server.api.ledger.list({ state: "WAITING", limit: 5000 })).rows;
     expect(waiting.filter(({ request }) => request?.agent_id === "agent_paris")).toHaveLength(310);
   });

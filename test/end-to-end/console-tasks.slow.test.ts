@@ -291,7 +291,10 @@ describe.each(looks)("by the keyboard alone, $look, an operator", ({ colorScheme
   });
 
   it("decides many at once, only with their count typed in", async () => {
-    await press(page, button(/^Mark as placed: all 4 of agent_survey: It could not be found out/));
+    await press(
+      page,
+      button(/^Mark as placed: all 4 of agent_survey: Whether the call was placed/),
+    );
     await type(page, page.getByLabel("Type 4 to confirm"), "7");
     const decide = button("Mark as placed: 4 calls");
     expect(await decide.isDisabled()).toBe(true);

@@ -44,14 +44,14 @@ export function SignInAgain({
         <h3 id="again">Sign in again</h3>
         <p>The service no longer accepts your token. Everything that you have open stays.</p>
         {actions === 0 ? null : (
-          <p>{waits}, and will be sent when you have signed in. Signing out drops it.</p>
+          <p>{waits} until you sign in. If you sign out, nothing of it is sent.</p>
         )}
         <TokenField />
         <p role="alert" class="problem">
           {tries === 0 ? "" : "This is not an operator's token, or it is no longer valid."}
         </p>
         <p class="line">
-          <button type="submit">Go on</button>
+          <button type="submit">Sign in</button>
           <button type="button" onClick={leave}>
             Sign out
           </button>

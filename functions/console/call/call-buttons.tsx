@@ -37,8 +37,8 @@ export function CancelCall({ call }: { call: CallDetail }) {
           <Whose call={call} />
           <p>
             It waits{call.due_at === null ? "" : ", due "}
-            <Time at={call.due_at} />, and is never made then. Its end is final: Call again makes a
-            new call.
+            <Time at={call.due_at} />. Once cancelled, it is never made: Call again makes a new
+            call.
           </p>
         </Confirm>
       ) : null}

@@ -36,7 +36,7 @@ export function Actions({ call }: { call: CallDetail }) {
   const chosen = (decision: Decision) => take(call, decision);
   const { actions } = states[call.state];
   const mayResolve = actions.includes("resolve");
-  if (mayResolve && decided.has(call.id)) return <p class="hint">It is decided, as said below.</p>;
+  if (mayResolve && decided.has(call.id)) return <p class="hint">It is decided: see below.</p>;
   return (
     <div class="line">
       {mayResolve ? (

@@ -60,7 +60,7 @@ function OwnCode({ code }: { code: string }) {
   const [, name = "", number = ""] = /^([a-z]+)_(\d+)$/.exec(code) ?? [];
   const page = errorPages[name];
   if (page === undefined) return <>A code of the provider: its reference explains it.</>;
-  return <Elsewhere to={page + number}>What {name} says of it</Elsewhere>;
+  return <Elsewhere to={page + number}>What {name} says about it</Elsewhere>;
 }
 
 function Elsewhere({ to, children }: { to: string; children: string | (string | number)[] }) {

@@ -32,7 +32,7 @@ export function BulkCalls({ filter, number }: { filter: Filter; number: string }
     .join(", ")}`;
   return (
     <details>
-      <summary>Do something with all of these …</summary>
+      <summary>Act on all of these …</summary>
       {number !== "" ? (
         <p class="hint">Clear the number first: this is for filters without a number.</p>
       ) : Object.keys(fields).length === 0 ? (

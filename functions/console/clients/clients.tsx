@@ -181,7 +181,7 @@ function RemoveClient({ name, close }: { name: string; close(): void }) {
     });
   return (
     <Confirm title={`Remove client ${name}?`} yes="Remove it for good" act={act} close={close}>
-      <p>Its tokens are revoked within a minute. Its calls that wait are dialed.</p>
+      <p>Its tokens are revoked within a minute. Its waiting calls are still dialed.</p>
     </Confirm>
   );
 }

@@ -11,8 +11,8 @@ const rightNames = {
   call: "place calls",
   read: "read its requests",
   cancel: "cancel them",
-  opt_out: "list opt-outs",
-  events: "have receivers",
+  opt_out: "add opt-outs",
+  events: "manage receivers",
 } as const;
 
 /** The tokens that operators made, a form for another one, and the end of each. */
@@ -51,7 +51,7 @@ export function TokenTable() {
           </label>
         ))}
         <label class="choice">
-          <input type="checkbox" name="test" /> tests alone
+          <input type="checkbox" name="test" /> tests only
         </label>
         <button type="submit">Make a token</button>
       </form>

@@ -194,8 +194,8 @@ function AskRemoval({
       close={close}
     >
       <p>
-        Every client may call them again, also people who have opted out. What a client has added
-        for its own calls alone stays.
+        Every client may call them again, including people who opted out. What a client added only
+        for its own calls stays.
       </p>
     </Confirm>
   );

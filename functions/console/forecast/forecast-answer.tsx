@@ -35,22 +35,20 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
         <Outcomes answer={answer} deployed={deployed} />
         {answer.later_tries === undefined ? null : (
           <p class="hint">
-            Up to {countText(answer.later_tries)} later tries by the agents' retry are not among
-            them.
+            Up to {countText(answer.later_tries)} later tries by the agents' retry are not included.
           </p>
         )}
         {answer.many_zones === undefined ? null : (
           <p class="hint">
             {counted(answer.many_zones.calls, "call")} may ring in up to {answer.many_zones.zones}{" "}
-            time zones at once, and has the hours that are open in all of them. Send their time
-            zones.
+            time zones at once, so hours must be open in all of them. Send their time zones.
           </p>
         )}
         {answer.unread === 0 ? null : (
           <p class="problem">
             {countText(answer.unread)} of them, the first at position{" "}
             {countText((answer.unread_from ?? 0) + 1)}, were not compared with the do-not-call list
-            and the caps: the time did not suffice, or the ledger failed. Ask again, or for fewer
+            and the caps: there was not enough time, or the ledger failed. Try again, or with fewer
             calls.
           </p>
         )}

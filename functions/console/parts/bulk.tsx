@@ -12,14 +12,14 @@ export const bulkActions = {
   cancel: {
     label: "Cancel",
     means:
-      "They are not dialed any more. Calls still on the queue are not among them: cancel their request or agent for these.",
+      "They are no longer dialed. Calls still on the queue are not included: to cancel those, cancel their request or agent.",
   },
   placed: { label: "Mark as placed", means: "Their numbers and contexts are erased." },
-  close: { label: "Not placed: close", means: "They are not dialed any more." },
+  close: { label: "Not placed: close", means: "They are no longer dialed." },
   redial: { label: "Call again", means: "Each is replaced by a new call." },
 } as const satisfies Record<BulkAction, { label: string; means: string }>;
 
-/** An action on all calls that fit a filter. */
+/** An action on all calls that match a filter. */
 export interface BulkWork {
   action: BulkAction;
   filter: Readonly<Record<string, string>>;
@@ -110,7 +110,7 @@ async function countCalls(
   const isAsked = total.found > 0 && !isStopped();
   setStage(isAsked ? { is: "asking", work, total, count: total.found } : undefined);
   if (isAsked) return undefined;
-  return isStopped() ? "Nothing was changed." : "No call fits any more.";
+  return isStopped() ? "Nothing was changed." : "No call matches any more.";
 }
 
 /** Acts on the calls that were counted, or continues where a request failed. */
@@ -133,7 +133,7 @@ async function act(from: Stage, { ask, setStage, isStopped }: Working): Promise<
     throw error;
   }
   setStage(undefined);
-  const rest = cursor === undefined ? "" : " It was stopped: the others were left.";
+  const rest = cursor === undefined ? "" : " It was stopped: the others were not changed.";
   return `${resultOf(work, total)}${rest}`;
 }
 
@@ -159,7 +159,7 @@ function leftOf(refused: Total["refused"]): number {
 function resultOf({ label }: BulkWork, { done, refused }: Total): string {
   const left = leftOf(refused);
   const why = Object.entries(refused).map(([name, count]) => `${count} ${whyText(name)}`);
-  const texts = left === 0 ? "" : ` ${left} were left: ${why.join(", ")}.`;
+  const texts = left === 0 ? "" : ` ${left} were not changed: ${why.join(", ")}.`;
   return `${label}: ${counted(done, "call")} done.${texts}`;
 }
 
@@ -222,7 +222,7 @@ function StageView({ stage, does }: { stage: Stage; does: StageActs }) {
         <p class="problem">
           {stage.problem}{" "}
           <button type="button" onClick={() => goOn(stage)}>
-            Go on
+            Continue
           </button>{" "}
           <button type="button" onClick={close}>
             Leave the others
@@ -266,7 +266,7 @@ function ProgressLine({ total, count, stop }: { total: Total; count: number; sto
     <p class="line">
       <progress max={count} value={total.done + left} aria-label="Calls done" />
       {countText(total.done)} of {countText(count)} done
-      {left === 0 ? "" : `, ${countText(left)} left as they are`}
+      {left === 0 ? "" : `, ${countText(left)} not changed`}
       <button type="button" onClick={stop}>
         Stop
       </button>

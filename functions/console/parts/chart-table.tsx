@@ -40,7 +40,7 @@ export function Units({ stepMs }: { stepMs: number }) {
   const step = stepMs === hourMs ? "the hour" : `${stepMs / 60_000} minutes`;
   return (
     <p class="hint">
-      Number of calls by {step}. Times are of {timeZone}.
+      Number of calls by {step}. Times are in {timeZone}.
     </p>
   );
 }

@@ -214,7 +214,7 @@ function Bar({ pending, undo, send }: { pending: Pending; undo(): void; send(): 
       <span>
         <b>{decisions[decision].label}</b>: <CallLink call={call} />{" "}
         <span class="hint">
-          Sent in {Math.max(0, Math.ceil((sendAt - now) / 1000))} s, if it is not undone
+          Sent in {Math.max(0, Math.ceil((sendAt - now) / 1000))} s, unless you undo it
         </span>
       </span>
       <span class="line">

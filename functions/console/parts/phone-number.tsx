@@ -86,7 +86,7 @@ export function PhoneNumber({
 /** Says whose numbers without a country code are. */
 function WithoutCode({ reader }: { reader: NumberReader | undefined }) {
   if (reader === undefined) return null;
-  return <>Without + it is of {reader.country ?? "no country: the plan implies none"}.</>;
+  return <>Without +, the country is {reader.country ?? "unknown: the plan implies none"}.</>;
 }
 
 function ReadAs({ text, reader }: { text: string; reader: NumberReader | undefined }) {

@@ -72,7 +72,7 @@ function Sought(props: Props) {
     const text = field.value.trim();
     const found = options.find((one) => (one.name ?? one.value) === text || one.value === text);
     const isKnown = found !== undefined || text === "" || isFree;
-    field.setCustomValidity(isKnown ? "" : "Choose one of the list.");
+    field.setCustomValidity(isKnown ? "" : "Choose one from the list.");
     if (!isKnown) return;
     if (hidden.current !== null) hidden.current.value = found?.value ?? text;
     choose?.(found?.value ?? text);

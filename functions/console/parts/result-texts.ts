@@ -19,7 +19,7 @@ export const resultNames: Readonly<Record<Status, string>> = {
 };
 
 const stateNames: Partial<Record<Outcome, string>> = {
-  PLACED: "Placed, no result asked",
+  PLACED: "Placed, result not polled",
 };
 
 /** Names an end in words. */

@@ -107,7 +107,7 @@ function Reasons({ why }: { why: Why }) {
       <p class="hint">
         What holds {is_whole ? "the" : "the first"} {counted(all, "call")} now.
         {isLike
-          ? ` Those with "about" count like ${countText(rows_read)} calls that lie evenly among all.`
+          ? ` Numbers with "about" are estimated from ${countText(rows_read)} calls, spread evenly.`
           : null}
         {why.about === null ? null : (
           <>
@@ -172,7 +172,7 @@ function End({ why }: { why: Why }) {
   return (
     <p>
       The last is expected to go <Age at={end} />
-      {longest === undefined ? "." : ": it waits most for this. "}
+      {longest === undefined ? "." : ": most of the time it waits for this. "}
       {longest === undefined ? null : <Held {...longest} />}
       {moved === undefined ? null : (
         <span class="moved">

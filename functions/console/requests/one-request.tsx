@@ -100,8 +100,8 @@ function Actions({ request }: { request: RequestDetail }) {
         >
           <p>
             {countText(request.by_state.WAITING ?? 0)} of {countText(request.total)} calls of client{" "}
-            <b>{request.client}</b> wait. They are never made then. Calls that are still on the
-            queue are cancelled too.
+            <b>{request.client}</b> wait. Once cancelled, they are never made. Calls that are still
+            on the queue are cancelled too.
           </p>
         </Confirm>
       ) : null}

@@ -86,7 +86,7 @@ export function Totals({ total }: { total: Results["total"] }) {
   const rate = answer_rate === null ? "" : `${rateText(answer_rate)} of results`;
   const length = mean_seconds === null ? "" : `, ${lengthText(mean_seconds)} on average`;
   const isOther = by_person > 0 && by_person < results.completed;
-  const person = isOther ? `, ${countText(by_person)} surely by a person` : "";
+  const person = isOther ? `, ${countText(by_person)} certainly by a person` : "";
   const facts: [name: string, value: string, hint: string][] = [
     [resultNames.completed, countText(results.completed), rate + length + person],
     [resultNames.voicemail, countText(results.voicemail), "a machine answered"],

@@ -45,8 +45,8 @@ export function CheckAndSend({
           </button>
         </div>
         <p class="hint">
-          Of a client with a valid token that may place calls. Its agents, limits and records of
-          sent lists count. Nothing is sent yet.
+          Choose a client with a valid token that may place calls. Its agents, limits and records of
+          sent lists apply. Nothing is sent yet.
         </p>
         {doing === undefined ? null : <p class="hint">{doing}</p>}
         {problem === undefined ? null : <p class="problem">{problem}</p>}

@@ -71,7 +71,7 @@ export function SendThese({ checked }: { checked: CheckedLeads }) {
       )}
       {problem === undefined ? null : (
         <p class="problem">
-          {problem} What was sent is noted: send the same file as the same campaign to go on.
+          {problem} What was sent is recorded: to continue, send the same file as the same campaign.
         </p>
       )}
     </section>
