@@ -13,7 +13,7 @@ import { callRequest } from "./competitors/payload.ts";
 import { report, table, type Target } from "./report.ts";
 
 const answerMs = 5;
-const calls = 3_000;
+const calls = 2_500;
 /** Calls that are left out on both sides: the first ones compile the code, the last ones wait for a turn. */
 const edge = 300;
 const endMsMax = 300_000;
