@@ -20,10 +20,10 @@ const remade = (of: string, to: string) => [
   "DROP TABLE calls",
   `CREATE TABLE calls (
     id TEXT PRIMARY KEY, version TEXT NOT NULL, number_hash BLOB NOT NULL, client TEXT, campaign TEXT, agent_id TEXT,
-    state TEXT NOT NULL, backlog TEXT, due_at INTEGER, deliver_to TEXT, deliver_at INTEGER, client_receiver_to TEXT,
+    state TEXT NOT NULL, lane TEXT, due_at INTEGER, deliver_to TEXT, deliver_at INTEGER, client_receiver_to TEXT,
     client_receiver_at INTEGER, accepted_at INTEGER NOT NULL, row BLOB NOT NULL, context BLOB
   ) WITHOUT ROWID`.replace(of, to),
-  "CREATE INDEX calls_due ON calls (backlog, due_at, id) WHERE backlog IS NOT NULL",
+  "CREATE INDEX calls_due ON calls (lane, due_at, id) WHERE lane IS NOT NULL",
   "CREATE INDEX calls_events ON calls (deliver_to, deliver_at, id) WHERE deliver_to IS NOT NULL",
   "CREATE INDEX calls_client_receiver_events ON calls (client_receiver_to, client_receiver_at, id) WHERE client_receiver_to IS NOT NULL",
   'CREATE INDEX "calls_number"  ON calls (number_hash,id) -- as before',
@@ -46,7 +46,7 @@ describe("npm run deploy:cloudflare compares the ledger's tables with the migrat
     [
       "a missing index, with the command that makes it",
       ["DROP INDEX calls_due"],
-      /- the index calls_due is missing\n[^]*--command "CREATE INDEX calls_due ON calls\(backlog,due_at,id\)WHERE backlog IS NOT NULL"$/,
+      /- the index calls_due is missing\n[^]*--command "CREATE INDEX calls_due ON calls\(lane,due_at,id\)WHERE lane IS NOT NULL"$/,
     ],
     [
       "an index with another condition",
