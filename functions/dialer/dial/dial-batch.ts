@@ -116,11 +116,7 @@ export function createDialBatch(
     stopped: new Set(),
     ledger: { isDown: false },
   };
-  const end = (dial: Dial) => {
-    count(dial, -1);
-    paced.end(dial.target.account.name);
-  };
-  return { batch, end };
+  return { batch, end: (dial) => count(dial, -1) };
 }
 
 /**

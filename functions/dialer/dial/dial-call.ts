@@ -13,10 +13,15 @@ import { settleCall } from "./settle.ts";
  * outcome is unknown is never sent again, except to a provider that deduplicates requests.
  */
 export async function dialCall(dial: Dial, batch: DialBatch): Promise<Result> {
-  const { deps, ledger } = batch;
-  const { clock, log } = deps;
+  const { clock } = batch.deps;
   // Rows are dispatched some seconds before they are due, and wait without a slot.
   await clock.sleep(dial.dialAt - clock.now());
+  return batch.paced.claim(dial.target.account.name, () => dialDue(dial, batch));
+}
+
+async function dialDue(dial: Dial, batch: DialBatch): Promise<Result> {
+  const { deps, ledger } = batch;
+  const { clock, log } = deps;
   const firstDueAt = clock.now();
   using slots = await takeSlots(dial.target.account.name, batch);
   if (slots === undefined) {

@@ -53,23 +53,19 @@ export interface PacedDelivery {
   limitOf(account: string, most: number): number;
   /** Counts a request as under way until it has ended. */
   send<Sent>(account: string, request: () => Promise<Sent>): Promise<Sent>;
-  /** Ends a call. */
-  end(account: string): void;
+  /** Counts a call as one that claims, from its wait for a slot until it has ended. */
+  claim<Done>(account: string, call: () => Promise<Done>): Promise<Done>;
 }
 
-/** @param accounts that of each call of the delivery */
+/** @param accounts those of the delivery's calls */
 export function createPacedDelivery(
   accounts: readonly (Pick<ResolvedAccount, "name"> & Parameters<typeof isPaced>[0])[],
   until: number,
   { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
 ): PacedDelivery {
-  const byName = Map.groupBy(accounts.filter(isPaced), ({ name }) => name);
-  const own = new Map<string, PacedCalls>();
-  for (const [name, { length: left }] of byName) {
-    const calls = { left, sending: 0, until };
-    own.set(name, calls);
-    claimsOf(name, memory).deliveries.add(calls);
-  }
+  const own = new Map<string, PacedCalls>(
+    accounts.filter(isPaced).map(({ name }) => [name, { left: 0, sending: 0, until }]),
+  );
   return {
     limitOf(account, most) {
       const calls = own.get(account);
@@ -88,11 +84,16 @@ export function createPacedDelivery(
       calls.sending += 1;
       return await request().finally(() => (calls.sending -= 1));
     },
-    end(account) {
+    async claim(account, call) {
       const calls = own.get(account);
-      if (calls === undefined) return;
-      calls.left -= 1;
-      if (calls.left === 0) claimsOf(account, memory).deliveries.delete(calls);
+      if (calls === undefined) return call();
+      const { deliveries } = claimsOf(account, memory);
+      deliveries.add(calls);
+      calls.left += 1;
+      return await call().finally(() => {
+        calls.left -= 1;
+        if (calls.left === 0) deliveries.delete(calls);
+      });
     },
   };
 }

@@ -26,7 +26,7 @@ export interface PacedClaims {
   deliveries: Set<PacedCalls>;
 }
 
-/** A delivery's calls of a paced account: those left, and those of them whose requests are under way. */
+/** A delivery's calls of a paced account: those that claim, and those of them whose requests are under way. */
 export interface PacedCalls {
   left: number;
   sending: number;

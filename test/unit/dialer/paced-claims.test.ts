@@ -20,13 +20,24 @@ function createProcess() {
   const paces: Record<string, number> = { a: 300, slow: 5 };
   return {
     memory,
+    clock,
     at: (time: number) => void (now = time),
-    deliver: (names: string[], until = 1000) =>
-      createPacedDelivery(
-        names.map((name) => account(name, paces[name])),
-        until,
-        { memory, clock },
-      ),
+    /** Returns a delivery whose calls all claim, and which ends some of them. */
+    deliver(names: string[], until = 1000) {
+      const accounts = names.map((name) => account(name, paces[name]));
+      const delivery = createPacedDelivery(accounts, until, { memory, clock });
+      const claims = names.map((name) => {
+        const ended = Promise.withResolvers<void>();
+        return { end: ended.resolve, done: delivery.claim(name, () => ended.promise) };
+      });
+      const end = async (count: number) => {
+        for (const claim of claims.splice(0, count)) {
+          claim.end();
+          await claim.done;
+        }
+      };
+      return { ...delivery, end };
+    },
   };
 }
 
@@ -58,7 +69,7 @@ describe("what a process claims of a paced account", () => {
     expect(memory.paced.get("a")?.atOnce).toBe(2000);
   });
 
-  it("belongs to the oldest deliveries with calls of the account, as far as they can use it", () => {
+  it("belongs to the oldest deliveries with calls of the account, as far as they can use it", async () => {
     const { deliver } = createProcess();
     // It holds its calls for long, and none is of the account.
     deliver(["slow", "unpaced"]);
@@ -67,11 +78,17 @@ describe("what a process claims of a paced account", () => {
     const third = deliver(calls(60));
     const limits = () => [first, second, third].map((one) => one.limitOf("a", most));
     expect(limits()).toEqual([50, 10, 2]);
-    for (let ended = 0; ended < 59; ended++) first.end("a");
+    await first.end(59);
     expect(limits()).toEqual([50, 50, 50]);
-    first.end("a");
-    second.end("a");
+    await first.end(1);
     expect(limits().slice(1)).toEqual([50, 50]);
+  });
+
+  it("is not held by calls that wait for a check or for their time", () => {
+    const { memory, deliver, clock } = createProcess();
+    const waiting = calls(50).map((name) => account(name, 300));
+    createPacedDelivery(waiting, 1000, { memory, clock });
+    expect(deliver(calls(60)).limitOf("a", most)).toBe(50);
   });
 
   it("does not count requests under way", async () => {
@@ -101,7 +118,7 @@ describe("what a process claims of a paced account", () => {
     const delivery = deliver(["unpaced"]);
     expect(delivery.limitOf("unpaced", most)).toBe(50);
     expect(await delivery.send("unpaced", async () => "placed")).toBe("placed");
-    delivery.end("unpaced");
+    await delivery.end(1);
     expect(memory.paced.has("unpaced")).toBe(false);
   });
 });
