@@ -53,16 +53,19 @@ async function openPaused(api: ReturnType<typeof createTestApi>) {
   await page.getByLabel("Operator's token").fill(tokens.operator);
   await page.keyboard.press("Enter");
   await page.getByRole("navigation", { name: "Views" }).waitFor();
+  const answered = () => until(() => page.evaluate<boolean>("rates.areAnswered()"));
+  await answered(); // a request under way would have lasted longer than its limit
   await page.clock.pauseAt(Date.now() + 3_600_000);
   return {
     page,
     open: (address: string) => page.goto(`${server.address}/operator#/${address}`),
     async pass(seconds: number) {
-      // An answer begins the next interval.
+      await answered();
       for (let second = 0; second < seconds; second += 5) {
+        await page.evaluate("rates.hold()");
         await page.clock.runFor(5_000);
-        await until(async () => (await page.evaluate<number>("rates.underWay")) === 0);
-        await page.evaluate("new Response('{}').json()"); // the page has read its own answers by now
+        await page.evaluate("rates.release()");
+        await answered();
       }
     },
     async close() {
@@ -90,18 +93,34 @@ async function countPerMinute(
   return counted;
 }
 
-/** Has a page count its own requests: an event of the browser's may come after the step in which it was sent. */
+/**
+ * Has a page count its own requests: an event of the browser's may come after the step in which it was sent.
+ * Answers come between steps alone, as each begins an interval, which a quick machine would begin earlier.
+ */
 const counting = `
-  globalThis.rates = { asked: 0, underWay: 0 };
+  let underWay = 0;
+  let held = Promise.withResolvers();
+  held.resolve();
+  globalThis.rates = {
+    asked: 0,
+    hold: () => { held = Promise.withResolvers(); },
+    release: () => held.resolve(),
+    areAnswered: async () => {
+      await new Response("{}").json(); // the page has read its own answers by now
+      return underWay === 0;
+    },
+  };
   const send = globalThis.fetch;
   globalThis.fetch = async (...asked) => {
     rates.asked += 1;
-    rates.underWay += 1;
+    underWay += 1;
     try {
       const answer = await send(...asked);
-      return new Response(await answer.text(), answer);
+      const text = await answer.text();
+      await held.promise;
+      return new Response(text, answer);
     } finally {
-      rates.underWay -= 1;
+      underWay -= 1;
     }
   };`;
 
