@@ -209,6 +209,43 @@ describe("a list of the operator's page", () => {
     expect(await flawsOf(page)).toEqual([]);
   });
 
+  it("keeps the answer of the last search, and what is typed meanwhile", async () => {
+    await write(3);
+    const box = page.getByLabel("Find anything");
+    const late = Promise.withResolvers<void>();
+    await page.route("**/operator/search", async (route) => {
+      if ((route.request().postData() ?? "").includes("AGENT_SAL")) await late.promise;
+      await route.continue();
+    });
+    const answered = () =>
+      page.waitForResponse("**/operator/search").then((response) => response.finished());
+    await box.fill("AGENT_SAL");
+    await page.keyboard.press("Enter");
+    const second = answered();
+    await box.fill("nothing");
+    await page.keyboard.press("Enter");
+    await second;
+    await page.getByText(/^Nothing has this id or name/).waitFor();
+    const first = answered();
+    late.resolve();
+    await first;
+    await page.evaluate("new Response('{}').json()"); // the page has read its own answer by now
+    expect(await page.getByRole("list", { name: "Did you mean" }).count()).toBe(0);
+    await page.unroute("**/operator/search");
+    const held = Promise.withResolvers<void>();
+    await page.route("**/operator/search", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await box.fill("crm");
+    await page.keyboard.press("Enter");
+    await box.fill("agent");
+    held.resolve();
+    await expect.poll(() => page.url()).toContain("#/calls?client=crm");
+    expect(await box.inputValue()).toBe("agent");
+    await page.unroute("**/operator/search");
+  });
+
   it("shows the calls of a time, which stands in the address as an instant", async () => {
     const rows = await write(120); // each a second older than the one before
     await open("calls");

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Found, Me, Searched } from "#shared/answers/answers.ts";
 import { addressOf, go } from "../data/address.ts";
 import { type Ask, messageOf, rolesMs, useDesk, useLive } from "../parts/desk.tsx";
@@ -38,21 +38,25 @@ export function SearchBox() {
     searched?: Searched;
     problem?: string;
   }>({});
+  const searches = useRef(0);
   const find = async (given: string, form: HTMLFormElement) => {
+    searches.current += 1;
+    const own = searches.current;
+    setAnswer({});
     try {
       const phone_number = mayBeNumber(given) ? await numberIn(given, ask) : undefined;
       const answer = await ask<Searched>("/search", {
         text: given,
         ...(phone_number !== undefined && { phone_number }),
       });
+      if (searches.current !== own) return; // the answer of a later search stays
       const [one, ...others] = answer.found;
       if (one === undefined || others.length > 0)
         return setAnswer({ text: given, searched: answer });
-      form.reset();
-      setAnswer({});
+      if (givenIn(form) === given) form.reset(); // the next text may be half typed
       show(one);
     } catch (error) {
-      setAnswer({ problem: messageOf(error) });
+      if (searches.current === own) setAnswer({ problem: messageOf(error) });
     }
   };
   return (
@@ -62,7 +66,7 @@ export function SearchBox() {
         onSubmit={(event) => {
           event.preventDefault();
           const form = event.currentTarget;
-          const given = textIn(new FormData(form), "text");
+          const given = givenIn(form);
           if (given !== "") void find(given, form);
         }}
       >
@@ -85,6 +89,10 @@ export function SearchBox() {
       </div>
     </search>
   );
+}
+
+function givenIn(form: HTMLFormElement): string {
+  return textIn(new FormData(form), "text");
 }
 
 /** Returns the number that a text is read as; undefined if it is none. */
