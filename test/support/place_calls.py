@@ -1,10 +1,10 @@
 """
-Runs the Python package for a test. Reads one JSON from stdin: {url, token, client: "sync" | "async", bounds, jobs: [{call |
-calls | wait | event | method | story, ...}]}. Prints one JSON: what each job returned, in order.
+Runs the Python package for tests. Reads a task from each line of stdin: {url, token, client: "sync" | "async", bounds,
+jobs: [{call | calls | wait | event | method | story, ...}]}. Prints a line for it: {results: what each job returned, in order; said}.
 A job that fails without an answer is repeated under the key of its error, as a user would.
 """
 
-import asyncio, json, os, sys, time
+import asyncio, gc, io, json, os, sys, time, traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
 
@@ -12,9 +12,8 @@ sys.path.insert(0, os.environ.get("OUTBOUND_CALLS_PYTHON", "infra/client-python/
 import outbound_calls
 from outbound_calls import AsyncOutboundCalls, OutboundCalls, OutboundCallsError, verify_event
 
-task = json.load(sys.stdin)
-options = {"base_url": task["url"], "token": task["token"], **task.get("bounds", {})}
-is_async = task.get("client") == "async"
+# Of the current task.
+options, is_async = {}, False
 
 
 def plain(value):
@@ -169,13 +168,28 @@ async def run_all(jobs):
     return await asyncio.gather(*map(one, jobs))
 
 
-if any("story" in job for job in task["jobs"]):
-    print(json.dumps([story_of(job, task["dead_port"]) for job in task["jobs"]]))
-elif task.get("timed"):
-    print(json.dumps([timed(job) for job in task["jobs"]]))
-elif is_async:
-    print(json.dumps(asyncio.run(run_all(task["jobs"]))))
-else:
+def results_of(task):
+    jobs = task["jobs"]
+    if any("story" in job for job in jobs):
+        return [story_of(job, task["dead_port"]) for job in jobs]
+    if task.get("timed"):
+        return [timed(job) for job in jobs]
+    if is_async:
+        return asyncio.run(run_all(jobs))
     shared = OutboundCalls(**options)
     with ThreadPoolExecutor(8) as pool:
-        print(json.dumps(list(pool.map(lambda job: run(shared, job), task["jobs"]))))
+        return list(pool.map(lambda job: run(shared, job), jobs))
+
+
+for line in sys.stdin:
+    task = json.loads(line)
+    options = {"base_url": task["url"], "token": task["token"], **task.get("bounds", {})}
+    is_async = task.get("client") == "async"
+    sys.stderr = io.StringIO()
+    results = None
+    try:
+        results = results_of(task)
+    except BaseException:
+        traceback.print_exc()
+    gc.collect()  # warns of what this task has left open
+    print(json.dumps({"results": results, "said": sys.stderr.getvalue()}), flush=True)

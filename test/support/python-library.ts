@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { resolve } from "node:path";
-import { text } from "node:stream/consumers";
+import { createInterface } from "node:readline";
 
 /** Where the sources of the Python package are. */
 export const pythonSources = "infra/client-python/src";
@@ -57,21 +58,46 @@ export const pythonEnvironment = (sources = pythonSources) => ({
   OUTBOUND_CALLS_PYTHON: sources,
 });
 
-/** Runs jobs by the Python package. Returns what each one returned, in order. */
+/** Programs that are running: to start one takes longer than most tasks. They end with the process that tests. */
+const programs = new Map<string, ReturnType<typeof startProgram>>();
+
+function startProgram(python: string, sources: string) {
+  const child = spawn(python, ["-W", "error", "test/support/place_calls.py"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: pythonEnvironment(sources),
+  });
+  const handles = [child, child.stdin, child.stdout].filter((one) => "ref" in one);
+  const lines = createInterface({ input: child.stdout });
+  const ended = new Promise<never>((_, reject) => {
+    child.on("error", reject); // python3 is absent
+    child.on("close", (code) => reject(new Error(`${python} ended with ${code}`)));
+  });
+  ended.catch(() => undefined);
+  /** Resolves to the line that it prints for a task. */
+  async function run(task: PythonTask): Promise<string> {
+    for (const handle of handles) handle.ref();
+    child.stdin.write(`${JSON.stringify(task)}\n`);
+    const [line]: string[] = await Promise.race([once(lines, "line"), ended]);
+    for (const handle of handles) handle.unref();
+    return line ?? "";
+  }
+  let last: Promise<unknown> = Promise.resolve();
+  return (task: PythonTask): Promise<string> => {
+    const line = last.then(() => run(task));
+    last = line;
+    return line;
+  };
+}
+
+/** Runs jobs by the Python package. Returns what each one returned, in order. @throws what the program says, as a warning */
 export async function runPython<Result = Record<string, unknown>>(
   task: PythonTask,
   { python = "python3", sources = pythonSources } = {},
 ): Promise<Result[]> {
-  const child = spawn(python, ["-W", "error", "test/support/place_calls.py"], {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: pythonEnvironment(sources),
-  });
-  const failed = new Promise<never>((_, reject) => child.on("error", reject)); // python3 is absent
-  child.stdin.end(JSON.stringify(task));
-  const [printed, said] = await Promise.race([
-    Promise.all([text(child.stdout), text(child.stderr)]),
-    failed,
-  ]);
+  const key = `${python} ${sources}`;
+  const run = programs.get(key) ?? startProgram(python, sources);
+  programs.set(key, run);
+  const { results, said }: { results: Result[]; said: string } = JSON.parse(await run(task));
   if (said !== "") throw new Error(said);
-  return JSON.parse(printed);
+  return results;
 }
