@@ -19,19 +19,21 @@ export const native = { experimental: { viteModuleRunner: false, nodeLoader: fal
 /** Seconds that files take on a busy machine; the others: `usualSeconds`. Their contracts make them small files. */
 const expectedSeconds: readonly (readonly [RegExp, number])[] = [
   [/-drill\./, 900],
-  [/end-to-end\/(aws|cloudflare)(-hours)?\.|slow-collectors/, 170],
-  [/end-to-end\/.*-(events|kills|processes|receiver|review)\./, 100],
-  [/end-to-end\/.*-(page|refusals|states|tasks|trouble)\.|long\/(promises|simulation)\./, 60],
+  [/slow-collectors/, 260],
+  [/end-to-end\/(aws|cloudflare)(-hours)?\./, 170],
+  [/end-to-end\/.*-(events|kills|processes|review)\.|stand-ins\/adapters/, 100],
+  [/end-to-end\/.*-(page|refusals|states|tasks|trouble)\./, 60],
+  [/deploy\/cloudflare-first\.|\/upgrade\.|long\/(promises|simulation)\./, 60],
   [
     /-first(-run)?\.|client-faults|console-|dead-dialer|dynamodb-ledger|http-api-more|-programs/,
     40,
   ],
-  [/end-to-end\/|http-api|\/(audit|help|livekit|short|trouble|upgrade)\./, 20],
+  [/end-to-end\/|http-api|\/(audit|help|livekit|short|stopped-process|trouble|webhook)\./, 20],
 ];
 const usualSeconds = 5;
 
 /** Files whose tests wait for most of their time, while those of the others compute. */
-const waiting = /end-to-end/;
+const waiting = /end-to-end|stand-ins\/adapters|stopped-process|providers\/(livekit|webhook)\./;
 /** Share of the workers that are meant for the former. */
 const waitingShare = 0.6;
 

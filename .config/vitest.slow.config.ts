@@ -28,7 +28,7 @@ export default defineConfig({
   test: {
     ...common,
     // Most tests of the whole service wait: for calling hours, for killed receivers, for refusals. Others compute beside them.
-    maxWorkers: 3 * availableParallelism(),
+    maxWorkers: 4 * availableParallelism(),
     projects: [
       {
         root,
