@@ -22,7 +22,7 @@ async function judge(
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);
   // A try follows a call only if the call has ended in a way for which its agent's `retry` makes another.
-  const inTheWay = rows.filter((row) => row.next === undefined || !isSuperseded(row));
+  const inTheWay = rows.filter((row) => !isSuperseded(row));
   const ancestorFacts = inTheWay.map(({ state }) => states[state]);
   if (ancestorFacts.some(({ placed }) => placed === "yes")) {
     log("alarm", "call.placed_before", { call_id: id });

@@ -87,13 +87,6 @@ const rows: readonly Row[] = [
     because.types,
   ],
   [
-    "earlier-tries:judge",
-    "ConditionalExpression",
-    "row.next === undefined",
-    "false",
-    because.again,
-  ],
-  [
     "lost-time:mayHaveBeenDialed",
     "ConditionalExpression",
     "row.lostUntil !== null",
