@@ -188,14 +188,14 @@ const alarmsOf = (one: Template): Record<string, Alarm> =>
 const alarms = alarmsOf(template);
 
 describe("the alarms of the AWS stack", () => {
-  it("tell of throttles by Lambda and by DynamoDB", () => {
+  it("report throttling by Lambda and by DynamoDB", () => {
     expect(alarms["DialerThrottles"]?.MetricName).toBe("Throttles");
     const text = JSON.stringify(alarms["LedgerThrottles"]);
     for (const name of ["ReadThrottleEvents", "WriteThrottleEvents", "ThrottledRequests"])
       expect(text).toContain(name);
   });
 
-  it("tell of invocations that Lambda takes for a loop and drops, of each function", () => {
+  it("report invocations that Lambda drops as a loop, for each function", () => {
     const functions = Object.entries(template.findResources("AWS::Lambda::Function"));
     // Stated, as Lambda's default may change: without it a mistake of ours would go round for ever.
     for (const [, { Properties }] of functions) expect(Properties.RecursiveLoop).toBe("Terminate");
@@ -217,7 +217,7 @@ describe("the alarms of the AWS stack", () => {
     }
   });
 
-  it("tell somebody of their end too, all by one topic, whose ARN is an output", () => {
+  it("notify when they clear too, all through one topic, whose ARN is an output", () => {
     const [topic] = Object.keys(template.findResources("AWS::SNS::Topic"));
     for (const { AlarmActions, OKActions } of Object.values(alarms)) {
       expect([AlarmActions, OKActions]).toEqual([[{ Ref: topic }], [{ Ref: topic }]]);
@@ -240,7 +240,7 @@ describe("the alarms of the AWS stack", () => {
     });
   });
 
-  it("last as long as their cause: by a figure, by messages that stand, or for minutes after an event", () => {
+  it("stay raised while their cause lasts: a figure, waiting messages, or minutes after an event", () => {
     const kinds = Object.entries(alarms).map(([name, { EvaluationPeriods, ...alarm }]) => {
       const isHeld = EvaluationPeriods > (alarm.DatapointsToAlarm ?? EvaluationPeriods);
       return [name, isHeld ? `${EvaluationPeriods} min after` : alarm.TreatMissingData];
@@ -291,7 +291,7 @@ describe("the alarms of the AWS stack", () => {
     }
   });
 
-  it("tell of a call that has been due for half of the time after which the plan ends it", () => {
+  it("report a call that has been due for half of the plan's expireAfterHours", () => {
     expect(alarms["OldestDueCall"]?.Threshold).toBe((168 / 2) * 3600);
     const plan = parseDialPlan({ ...dialPlan, expireAfterHours: 24 }, {});
     expect(alarmsOf(templateOf({ plan }))["OldestDueCall"]?.Threshold).toBe(12 * 3600);
@@ -314,7 +314,7 @@ describe("the alarms of the AWS stack", () => {
 });
 
 describe("the dashboard of the AWS stack", () => {
-  it("shows first what an operator asks first, and then what a call meets on its way", () => {
+  it("shows what an operator asks first, then the stages of a call in order", () => {
     const [dashboard] = Object.values(template.findResources("AWS::CloudWatch::Dashboard"));
     const body = JSON.stringify(dashboard?.["Properties"]);
     const positions = [

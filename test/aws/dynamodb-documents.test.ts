@@ -44,7 +44,7 @@ describe("DynamoDB as documents", () => {
   const pace = toPace(10, 1);
   const window = { notBefore: suiteNow, notAfter: suiteNow + 2000 };
 
-  it("takes permits by one update where nobody comes between, and by three at most", async () => {
+  it("takes permits with one request if no other process interferes, and with three at most", async () => {
     const table = await createTable();
     const [one, other] = [aProcess(table), aProcess(table)];
     for (let takes = 0; takes < 3; takes++) {

@@ -88,7 +88,7 @@ describe("the rights that the AWS stack gives", () => {
       expect(statementsOf(stack, "apirole").filter(isOfConnect)).toEqual([]);
     });
 
-    it("says why, so that cdk-nag has nothing to object to", () => {
+    it("gives reasons for these rights, so that cdk-nag reports nothing", () => {
       expectNoObjection({ plan });
     });
 

@@ -71,7 +71,7 @@ describe("the AWS stack", () => {
     }
   });
 
-  it("is protected against its end, and leaves behind whatever holds calls, but after a failed creation", () => {
+  it("has termination protection, and retains what holds calls unless the creation failed", () => {
     expect(stackOf({}).terminationProtection).toBe(true);
     const keptTypes = [
       "SQS::Queue",
@@ -125,7 +125,7 @@ describe("the AWS stack", () => {
     }
   });
 
-  it("has no fault by AWS's own specification of its resources, which finds such faults", async () => {
+  it("is valid by AWS's own specification of its resources, which detects invalid ones", async () => {
     const { faultsOf } = await createSpecificationCheck();
     const { Resources: all } = template.toJSON();
     expect(Object.keys(all).length).toBeGreaterThan(40);
@@ -167,7 +167,7 @@ describe("the AWS stack", () => {
     other.hasOutput("LedgerTable", { Value: ledgerTable });
   });
 
-  it("lets its own table go while a restored one is taken in, and then differs by that table alone", () => {
+  it("omits its own table while a restored table is imported, and then differs by that table alone", () => {
     const settings = { ledgerTable: "restored-ledger" };
     const { Resources: before } = templateOf({ ...settings, withoutLedger: true }).toJSON();
     const { Resources: after } = templateOf(settings).toJSON();

@@ -106,7 +106,7 @@ describe("dead letters that the API keeps", () => {
     expect(await kept()).toEqual([["calls-dead-0", "the body"]]);
   });
 
-  it("come again after 15 min where the bucket does not take them", async () => {
+  it("are delivered again after 15 min if the bucket does not store them", async () => {
     const bucket = { ...testEnv.ENVELOPES, put: () => Promise.reject(new Error("R2 is down")) };
     const { answers, logged } = await keep("outbound-calls-dead", ["one"], bucket);
     expect(answers).toEqual(["after 900 s"]);

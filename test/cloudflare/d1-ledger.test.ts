@@ -196,7 +196,7 @@ describe("D1 as a call ledger: D1's bill", () => {
   );
 
   it(
-    "finds the few of a state among thousands, and what has ended behind thousands that wait",
+    "finds the few calls of a state among thousands, and ended calls behind thousands that wait",
     inSlowTier,
     async () => {
       const ledger = await createLedger();
@@ -226,7 +226,7 @@ describe("D1 as a call ledger: D1's bill", () => {
     },
   );
 
-  it("gives thousands of places of each backlog", inSlowTier, async () => {
+  it("returns thousands of due positions of each backlog", inSlowTier, async () => {
     const ledger = await createLedger();
     await fill(300_000);
     const backlogs = [{ key: '["crm","3"]' }, { key: "none" }, { key: '["crm","4"]' }];

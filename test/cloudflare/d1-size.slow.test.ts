@@ -6,7 +6,7 @@ import { testEnv } from "./env.ts";
 
 const { LEDGER } = testEnv;
 
-it("D1 tells its size, which grows with its rows", async () => {
+it("D1 reports its size, which grows with its rows", async () => {
   const size = createD1Size(LEDGER);
   const before = await size();
   expect(before.bytes).toBeGreaterThan(0);

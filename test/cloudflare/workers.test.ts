@@ -110,14 +110,14 @@ describe("the subrequests of an invocation", () => {
     expect(await subrequest(answer)).toBe("answer"); // outside of any, none count
   });
 
-  it("leave no more statements than there are subrequests", async () => {
+  it("limit the statements that are left to the subrequests that are left", async () => {
     await asInvocation(async () => {
       for (let n = 0; n < subrequestsMax - 7; n++) await subrequest(answer);
       expect(statementsLeft()).toBe(7);
     });
   });
 
-  it("are six at once, and each further one goes when one of them has its headers", async () => {
+  it("run six at once; the next starts when one of them has its headers", async () => {
     await asInvocation(async () => {
       const { sent, all } = start(9);
       await turns();
@@ -135,14 +135,14 @@ describe("the subrequests of an invocation", () => {
     });
   });
 
-  it("keep none of another invocation waiting", async () => {
+  it("do not delay those of another invocation", async () => {
     asInvocation(() => start(8));
     const { sent } = asInvocation(() => start(6));
     await turns();
     expect(sent).toHaveLength(6);
   });
 
-  it("go on after one that fails", async () => {
+  it("continue after a failed one", async () => {
     await asInvocation(async () => {
       for (let n = 0; n < 10; n++) {
         await expect(subrequest(() => Promise.reject(new Error("reset")))).rejects.toThrow("reset");
@@ -151,7 +151,7 @@ describe("the subrequests of an invocation", () => {
     });
   });
 
-  it("wait no longer than their signal lets them, and are not sent then", async () => {
+  it("stop waiting when their signal aborts, and are then not sent", async () => {
     await asInvocation(async () => {
       const { sent, all } = start(6);
       await turns();

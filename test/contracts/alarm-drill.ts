@@ -189,7 +189,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       isFixed = false;
     });
 
-    it("looks at a call whose end was told twice, and differently", async () => {
+    it("looks at a call for which two different ends were reported", async () => {
       const id = await post("told");
       await comesTo(id, "PLACED");
       const call = requestFor(id);
@@ -217,7 +217,7 @@ export function describeAlarmDrill(platform: PlatformUnderTest): void {
       }
     });
 
-    it("puts back an agent and a receiver that a new plan has forgotten", async () => {
+    it("restores an agent and a receiver that a new plan omits", async () => {
       const id = await post("gone");
       await comesTo(id, "WAITING");
       await service.end("SIGTERM");

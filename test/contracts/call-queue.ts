@@ -89,7 +89,7 @@ export function describeCallQueue(
       expect(ids(received)).toEqual(ids(messages.map(({ message }) => message)));
     });
 
-    it("keeps a delayed message back until its time", async () => {
+    it("delivers a delayed message only once its time has come", async () => {
       const under = await create();
       const sentAt = Date.now();
       await under.queue.send(dispatchOf("call_late"), 2);

@@ -17,7 +17,7 @@ export function describeEpochStore(name: string, create: () => Promise<EpochStor
       }
     });
 
-    it("never goes back, whatever a sweep that stood still writes", async () => {
+    it("never goes back, whatever a stalled sweep writes", async () => {
       await store.write(20, 0);
       await store.write(3, 2);
       expect(await store.read()).toBe(20);

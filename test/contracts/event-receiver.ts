@@ -79,7 +79,7 @@ export function describeEventReceiver(command: string, file: string): void {
       return fetch(to, { ...init, body: body.replace("call.placed", "call.opt_out") });
     };
 
-    it("takes an event once, however often it is told", async () => {
+    it("handles an event once, however often it is delivered", async () => {
       for (let time = 0; time < 3; time++) {
         expect(await post({ id: "once.1", secrets: secret })).toMatchObject({ status: 204 });
       }
@@ -111,7 +111,7 @@ export function describeEventReceiver(command: string, file: string): void {
       await expect.poll(() => handledOf(id)).toBe(1);
     });
 
-    it("goes on after bodies that are too long, break off or have no length", async () => {
+    it("keeps working after bodies that are too long, break off or have no length", async () => {
       const isRefused = ({ status }: Response) => status === 401;
       // A connection that is closed before its body was read may break before the answer arrives.
       const isReset = () => true;

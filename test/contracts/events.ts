@@ -158,7 +158,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       }),
     );
 
-    it(`loses no event though the receiver is killed ${kills.length} times, and tells each under one id`, async () => {
+    it(`loses no event though the receiver is killed ${kills.length} times, and delivers each under one id`, async () => {
       const { service, servers } = bench;
       const { dialed } = servers;
       const requestId = await bench.post(
@@ -214,7 +214,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       expect(bench.service.output()).not.toContain("whsec_");
     });
 
-    it("tells a client at once, beside one that hangs and another's backlog of hundreds", async () => {
+    it("delivers to a client at once, while another's receiver hangs and a third has hundreds of events", async () => {
       const startedAt = Date.now();
       const { service, servers } = bench;
       const aCall = (n: number, agent_id = "agent") => ({
@@ -250,7 +250,7 @@ export function describeEvents(platform: PlatformUnderTest): void {
       expect(postedTo("big").length).toBeLessThan(backlog);
     });
 
-    it("tells a client's own receivers, beside one of them that hangs", async () => {
+    it("delivers to a client's own receivers while one of them hangs", async () => {
       const told = bench.servers.own;
       const askAs = async (method: string, path: string, body?: unknown): Promise<unknown> => {
         const response = await fetch(

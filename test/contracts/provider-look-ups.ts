@@ -28,7 +28,7 @@ export function describeLookUps(bench: ProviderBench, fixtures: LookUpFixture[])
     expect(looked.received.map(({ path }) => path).join()).not.toContain("2025550123");
   });
 
-  it("finds a call that the list has late, and takes its absence for no proof", async () => {
+  it("finds a call that the list shows late, and does not take its absence as proof", async () => {
     const none = fixtures.find(isNothing);
     const there = fixtures.find((one) => !isNothing(one));
     if (none === undefined || there === undefined) throw new Error("fixtures are missing");

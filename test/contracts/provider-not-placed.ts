@@ -104,7 +104,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
 
   const mayHaveRung = fixtures.filter(({ outcome }) => !saysNotPlaced(outcome));
   it.each(mayHaveRung)(
-    "does not take $status of $page for more than it says where fields are added",
+    "does not read $status of $page as not placed if fields are added",
     async ({ status, body }) => {
       if (typeof body !== "object" || body === null || Array.isArray(body)) return;
       const outcome = await dialAnswered(

@@ -8,7 +8,7 @@ import type { ProviderBench } from "./provider-bench.ts";
 export function describeRequests(bench: ProviderBench): void {
   const { provider, dial, routeAt, expectRequests, requestsMax } = bench;
 
-  it("sends the request by which the phone rings through the last look alone, as its last one", async () => {
+  it("sends the request that rings the phone last, and only after the last look", async () => {
     const { error, looks, received } = await bench.dialWithheld();
     expect(error).toBeInstanceOf(Withheld);
     expect(looks).toBe(1);

@@ -39,7 +39,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
     expect(received.map(({ path }) => path).join()).not.toContain("2025550123");
   });
 
-  it("takes a word that it does not know for an answer only where a record shows one", async () => {
+  it("reads an unknown word as an answered call only if the record shows an answer", async () => {
     const free = `Confidential: ${phone}`;
     const { answered, unanswered } = results.unmapped(free);
     const unmapped = { word: null, unmapped: true };
@@ -54,7 +54,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
     });
   });
 
-  it("knows nothing of a call whose record is missing, or is another call's or attempt's", async () => {
+  it("returns no result if the record is missing, or is another call's or attempt's", async () => {
     const [fixture] = fixtures;
     for (const status of [400, 404, 410, 422]) {
       const { result } = await readResult((_request, response, { length }) => {
@@ -99,7 +99,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
     expect(limit.mock.calls).toEqual([[10_000]]);
   });
 
-  it("tells a status and nothing but listed words, whatever the record has", async () => {
+  it("returns a status and only listed words, whatever the record has", async () => {
     const words = new Set(fixtures.map(({ result }) => result.word ?? null));
     await fc.assert(
       fc.asyncProperty(anyRecord(fixtures), async (record) => {
@@ -191,7 +191,7 @@ function describeLists(
     expect(text.results).toBeInstanceOf(Error);
   });
 
-  it("asks for smaller pages where one is too long, five times at most", async () => {
+  it("requests smaller pages if a page is too long, five times at most", async () => {
     const { results, received } = await listResults((_request, response) => {
       response.end("x".repeat(10_000_000));
     }, from);

@@ -109,7 +109,7 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       expect(read.map(({ labels }) => labels.campaign).toSorted()).toEqual(names.toSorted());
     });
 
-    it("says what may have been accepted, and goes on under the key of its error", async () => {
+    it("says what may have been accepted, and continues under the key of its error", async () => {
       api = createTestApi();
       const faults: Fault[] = ["cut after", "503 before", "cut before"];
       const { error } = await runOne({ call }, faults);
@@ -126,7 +126,7 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       });
     });
 
-    it("tells what may have been accepted as the OR over all tries under a key", async () => {
+    it("reports what may have been accepted as the OR over all tries under a key", async () => {
       api = createTestApi();
       const stories = fc.sample(aStory, { numRuns: 40, seed: 7 });
       const jobs = stories.map(({ isBatch, requests: faults }, index) => ({
@@ -213,7 +213,7 @@ export function describePythonLibrary(client: "sync" | "async"): void {
     });
 
     // Under a key that is older than 24 hours, the service would take the calls for others.
-    it("sends nothing again after its time, though the machine has slept in between", async () => {
+    it("repeats nothing after its time limit or the key's 24 hours, though the machine slept in between", async () => {
       for (const timeout of [120, 1e9]) {
         [coming, requests] = [["cut after"], 0];
         const program = `
@@ -241,7 +241,7 @@ except outbound_calls.OutboundCallsError as error:
       }
     });
 
-    it("ends within its time, however slowly an answer comes, and its last error is the cause", async () => {
+    it("stops within its time limit, however slowly an answer comes, and its last error is the cause", async () => {
       const dripping = await startReceiver((_, response) => {
         response.writeHead(200, { "content-type": "application/json" });
         const timer = setInterval(() => response.write(" "), 50);

@@ -110,7 +110,7 @@ export function describeRestore(
       expect(new Set(bench.rung).size).toBe(bench.rung.length);
     });
 
-    it("is asked about in all of the time that was lost, and ends in review if nothing is found", async () => {
+    it("looks each call up in all of the lost time, and sends it to review if nothing is found", async () => {
       const call = bench.call("agent_listed");
       await bench.deliver([call]);
       const backup = await bench.backUp();
@@ -127,7 +127,7 @@ export function describeRestore(
       expect(bench.rung).toEqual([]);
     });
 
-    it("is not seen where the ledger went on as it should", async () => {
+    it("is not detected if the ledger was never set back", async () => {
       const call = bench.call("agent_hooked");
       for (let turn = 0; turn < 3; turn++) {
         await bench.pass(minute);
@@ -141,7 +141,7 @@ export function describeRestore(
       expect(bench.alarms()).toEqual([]);
     });
 
-    it("brings back nothing of who was erased, and calls nobody who opted out or was cancelled", async () => {
+    it("restores no data of erased people, and calls nobody who opted out or whose call was cancelled", async () => {
       bench.provider.isBusy = false;
       bench.advance(500); // No wait is then as long as that for a slow answer.
       const soon = { timezone: "-06:15" }; // it is 05:45 there, and calling hours begin at 06:00
@@ -186,7 +186,7 @@ export function describeRestore(
       expect(states).toEqual([...ended, "placed", "placed"]);
     });
 
-    it("leaves the list as the last of opt-outs and removals, though the clocks of their processes differ", async () => {
+    it("leaves the do-not-call list as the last opt-outs and removals set it, though processes' clocks differ", async () => {
       const [put, taken, again] = ["+12025550171", "+12025550172", "+12025550173"] as const;
       const optOut = (...phone_numbers: string[]) =>
         bench.ask("/v1/do-not-call", { phone_numbers }, tokens.crmOptOut);
@@ -248,7 +248,7 @@ export function describeRestore(
       expect(await bench.statusesOf(all)).toEqual([201, 401, 401, 201]);
     });
 
-    it("says of no token that it is none while the journal may bring it back", async () => {
+    it("does not call a token unknown while the journal may bring it back", async () => {
       await bench.client("PUT", "kept");
       await bench.pass(minute);
       const backup = await bench.backUp();
@@ -332,7 +332,7 @@ export function describeRestore(
       expect(await bench.row(later)).toMatchObject({ reason: "restored" });
     });
 
-    it("is seen where all of the ledger is gone", async () => {
+    it("is detected if the whole ledger is gone", async () => {
       const putBack = await bench.copy();
       await bench.pass(3 * minute);
       await putBack();

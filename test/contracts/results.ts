@@ -107,7 +107,7 @@ export function describeResults(platform: PlatformUnderTest): void {
     const post = async (url: string, body: string) =>
       (await fetch(url, { method: "POST", body })).status;
 
-    it("tells the right end of every call, though callbacks are doubled, mixed up and forged", async () => {
+    it("reports the right result of every call, though callbacks are duplicated, mixed up and forged", async () => {
       const { service, servers } = bench;
       const { receiver } = servers;
       const standIns = [servers.ofTwilio, servers.ofUltravox];

@@ -121,7 +121,7 @@ describe("a list of the operator's page", () => {
     await shows(50);
   });
 
-  it("goes on by itself to calls older than the newest thousand, and says how far it looked", async () => {
+  it("continues by itself to calls older than the newest thousand, and says how far it looked", async () => {
     const few = await write(3, { reason: "rare", ageSeconds: 7200 });
     await write(2_300);
     await open("calls?reason=rare");

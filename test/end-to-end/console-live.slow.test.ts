@@ -62,7 +62,7 @@ describe("the open page", () => {
       },
     ]);
 
-  it("goes on by itself once it is online again, and says meanwhile of when its data are", async () => {
+  it("resumes by itself once it is online again, and shows the age of its data meanwhile", async () => {
     await acted("first");
     await signIn("audit");
     await page.getByRole("cell", { name: "agent first" }).waitFor();
@@ -79,7 +79,7 @@ describe("the open page", () => {
     await page.getByText(/^As of/).waitFor({ state: "detached" });
   });
 
-  it("does so with a list of calls too, and shows those that came in meanwhile", async () => {
+  it("resumes a list of calls too, and shows calls that came in meanwhile", async () => {
     const write = async (reason: string) => {
       const request = { phone_number: "+12025550177", agent_id: "agent_sales" };
       const row = rowIn("EXPIRED", aCall({ acceptedAt: Date.now(), request }), { reason });

@@ -132,7 +132,7 @@ async function createDay() {
 }
 
 describe("an open view", () => {
-  it("asks no more in a minute than is told, and than the page before did", async () => {
+  it("sends no more requests in a minute than documented, nor than the former page", async () => {
     const api = await createDay();
     const [waiting] = (await api.ledger.list({ state: "WAITING", limit: 1 })).rows;
     const id = waiting?.id ?? "";

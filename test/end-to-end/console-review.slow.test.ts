@@ -217,7 +217,7 @@ describe("an operator who reviews calls", () => {
     expect(await inState("NEEDS_REVIEW")).toEqual(before);
   });
 
-  it("tells what is not sent yet without a flaw for those who cannot see it", async () => {
+  it("shows a pending decision without accessibility flaws", async () => {
     await page.keyboard.press("c");
     await bar().getByText("Not placed: close").waitFor();
     expect(await flawsOf(page)).toEqual([]);

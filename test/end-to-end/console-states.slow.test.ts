@@ -89,7 +89,7 @@ describe("the operator's page", () => {
     }
   });
 
-  it("takes nothing for closed, running or working that it could not read", async () => {
+  it("shows nothing that it could not read as closed, running or working", async () => {
     const { ledger, documents } = server.api;
     await fillWithADay(ledger, documents, Date.now());
     await page.route(/\/operator\/(pauses|backlogs)(\?|$)/, (route) =>

@@ -48,7 +48,7 @@ const tasks: Record<string, number> = {
 };
 
 describe("a task of the day", () => {
-  it("takes so many clicks, keys and fields as are told, and no scroll to a button", async () => {
+  it("takes the stated number of clicks, keys and fields, and no scroll to a button", async () => {
     const letters = new Map(letterNames.map((name) => [name, '{"kind":"other"}']));
     const api = createTestApi({ environment, letters });
     await fillWithADay(api.ledger, api.documents, Date.now());

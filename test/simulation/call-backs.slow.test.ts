@@ -39,7 +39,7 @@ it("calls callees back who asked for it, each once, at that time", async () => {
   expect(await run((seed) => asking(seed))).toBeGreaterThan(20);
 });
 
-it("does so whatever goes wrong, within calling hours, and not against an order", async () => {
+it("calls back whatever goes wrong, only within calling hours and against no order", async () => {
   const acts = ["cancel call", "do not call", "pause agent", "cancel request"] as const;
   const kept = await run((seed) =>
     asking(seed, {

@@ -198,7 +198,7 @@ const fullMonth: Example = [
 ];
 
 describe("an arm with hours and caps of its own", () => {
-  it("dials in them alone, while the other arm goes on and nobody changes his arm", async () => {
+  it("dials only within them, while the other arm continues and nobody changes arms", async () => {
     const property = async (
       own: Rules,
       begun: Record<string, number>,

@@ -104,13 +104,13 @@ describe("a dispatcher whose platform counts its queries", () => {
     return { queries: queries.count(), lastedMs: beatAt - Date.parse(startAt) };
   };
 
-  it("looks less often, so that they last for its life", async () => {
+  it("looks less often, so that its queries last for its lifetime", async () => {
     const { queries, lastedMs } = await limited(140);
     expect(queries).toBeLessThanOrEqual(140);
     expect(lastedMs).toBeGreaterThan(45_000);
   });
 
-  it("ends before they do", async () => {
+  it("ends before its queries are used up", async () => {
     const { queries, lastedMs } = await limited(50);
     expect(queries).toBeLessThanOrEqual(50);
     expect(lastedMs).toBeGreaterThan(10_000);

@@ -4,7 +4,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "keeps a key to its client, and through a rotation of the token",
   ],
   "test/contracts/requests-api/callers.ts": [
-    "knows no request of another client, and tells nobody that there is one",
+    "shows no request of another client, and does not reveal that it exists",
     "lets in a client's tokens that have the right, and tells the others that they lack it",
   ],
   "test/contracts/http-api/callers.ts": ["keeps a token to its agents"],
@@ -23,13 +23,13 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/api/callbacks.test.ts": [
     "costs one message, and a forged callback nothing: no message, no ledger, no line of the log",
   ],
-  "test/unit/dialer/opt-out.test.ts": ["is one whose callback verifies: another one lists nobody"],
+  "test/unit/dialer/opt-out.test.ts": ["is listed only by a callback that verifies"],
   "test/unit/providers/signed-results.test.ts": [
     "of another call does not verify at this one's address",
     "is verified by its own account's secret, which is needed unless the call went to this machine",
   ],
   "test/unit/dialer/signed-callbacks.test.ts": [
-    "of one account tells nothing of another account's call that is %s",
+    "of one account changes nothing about another account's call that is %s",
   ],
   "test/contracts/fuzz-api.ts": [
     "answers each 201, 401 or 422, queues what it accepted alone, and repeats no secret",
@@ -42,7 +42,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "lists dead letters page by page, and shows one without its number and context",
   ],
   "test/unit/dialer/events.test.ts": [
-    "tell that it was placed, and what became of it, without its number",
+    "report that it was placed and its result, without its number",
   ],
   "test/unit/api/hostile-memory.slow.test.ts": [
     "answers the worst of bodies within its memory, briefly, and keeps nothing of them",
@@ -110,7 +110,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
     "finds a call that needs review, shows it when asked to, and has it made again",
   ],
   "test/contracts/service/connections.ts": [
-    "takes no request whose length is told in two ways or in none",
+    "refuses a request whose length is given in two ways or in none",
   ],
   "test/aws/stack-rights.slow.test.ts": [
     "gives nobody a wildcard action, and reaches nothing but its own resources",
@@ -131,6 +131,6 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/dialer/checks.test.ts": ["that $how delays its own agents only, on one account"],
   "test/contracts/service/log.ts": ["has logged no number, no context and no token in all of this"],
   "test/unit/infra/audit.slow.test.ts": [
-    "tells of a vulnerability that is high, and ends with 1 where no exception accepts it",
+    "reports a high vulnerability, and exits with 1 if no exception accepts it",
   ],
 };

@@ -28,7 +28,7 @@ describe.each(cases)("what $version has stored on $name", ({ fixture, name }) =>
   });
   afterEach(() => platform.stop());
 
-  it("is gone on with while new calls come, and is read by its version after a roll-back", async () => {
+  it("is processed while new calls come, and is read by its version after a roll-back", async () => {
     const pending = pendingIn(await platform.dump(), platform, fixture);
     await readLists(service, idsIn(fixture.rows));
     await readCalls(service, idsIn(fixture.rows));

@@ -54,7 +54,7 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       expect(due.flat().map(({ id }) => id)).not.toContain(row.id);
     });
 
-    it("come by their claim and go by their settlement", async () => {
+    it("are added by their claim and removed by their settlement", async () => {
       const { account } = sales;
       const waiting = aRow();
       const claim = changed(waiting, {
@@ -71,7 +71,7 @@ export function describeDialing(name: string, create: () => Promise<CallLedger>)
       expect(await dialing()).toEqual([]);
     });
 
-    it("are read to their end, each once, and at most as many as are asked for", async () => {
+    it("are read through to the last, each once, up to the given limit", async () => {
       const all = Array.from({ length: 300 }, (_, n) =>
         aDialing({ ...sales, account: `account ${n % 7}` }, suiteNow + n),
       );

@@ -72,7 +72,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect([...urgent, other].map(({ id }) => rows.get(id))).toEqual([...urgent, other]);
     });
 
-    it("goes on after a place, whatever has become of its row", async () => {
+    it("continues after a position, even if its row was purged", async () => {
       const rows = rowsOfOneRequest(5, { dueAt: suiteNow, lane: sales });
       const later = aRow({ dueAt: suiteNow + 1, lane: sales });
       await write(...rows, later);
@@ -88,7 +88,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(await dueOf(sales, { until, after: { dueAt: until, id: "~" } })).toEqual([]);
     });
 
-    it("goes on after another place in each backlog", async () => {
+    it("continues after a different position in each backlog", async () => {
       const rows = rowsOfOneRequest(4, { lane: sales });
       const others = rowsOfOneRequest(4, { lane: support });
       await write(...rows, ...others);
@@ -103,7 +103,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       ]);
     });
 
-    it("moves a row with its due time, and loses it once it waits no more", async () => {
+    it("moves a row when its due time changes, and drops it once it no longer waits", async () => {
       const row = aRow({ lane: sales });
       const later = changed(row, { dueAt: suiteNow + 50 });
       const dialing = changed(later, { state: "DIALING", lane: dialingBacklog });
@@ -140,7 +140,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(found).toEqual(placesOf(rows));
     });
 
-    it("gives the rows with events to tell beside it, each receiver's by their times", async () => {
+    it("lists the rows with pending events too, by receiver and delivery time", async () => {
       const receiver = "events:crm é 中 #1";
       const told = (deliverAt: number, more: Partial<CallRow> = {}) =>
         aRowIn("PLACED", { deliverTo: receiver, deliverAt, ...more });
@@ -166,7 +166,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(await readRow(ledger, both.id)).toEqual(next);
     });
 
-    it("gives the rows with events of clients' own receivers apart from both", async () => {
+    it("lists the rows with events for clients' own receivers separately", async () => {
       const list = "own:crm é 中/main";
       const told = { deliverTo: "events:crm", deliverAt: suiteNow };
       const late = aRowIn("PLACED", {
@@ -215,7 +215,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
       expect(await readRow(ledger, late.id)).toEqual(rest);
     });
 
-    it("knows a time far ahead, and none before the epoch", async () => {
+    it("finds a row that is due far ahead, and none due at the epoch", async () => {
       const row = aRow({ dueAt: Date.UTC(9999, 0), lane: sales });
       await write(row);
       expect(await dueOf(sales, { until: Number.MAX_SAFE_INTEGER })).toEqual(placesOf([row]));

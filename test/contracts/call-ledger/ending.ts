@@ -49,7 +49,7 @@ export function describeEnding(
       expect(rows).toEqual(expected.map(({ id, state }) => ({ id, state })));
     });
 
-    it("goes by the acceptance time, which a replay may have renewed since the id was made", async () => {
+    it("uses the acceptance time, which a replay may have renewed since the id was made", async () => {
       const [renewed, old] = [
         aRowIn("REJECTED", { acceptedAt }),
         aRowIn("EXPIRED", { acceptedAt }),
@@ -58,7 +58,7 @@ export function describeEnding(
       expect(idsOf(await endedBy(9))).toEqual([old.id]);
     });
 
-    it("leaves out rows with events to tell, for another ninety days", async () => {
+    it("leaves out rows with pending events, for another ninety days", async () => {
       const untold = { deliverTo: "events:*", deliverAt: suiteNow };
       const used = aRowIn("REJECTED", {
         acceptedAt,

@@ -173,7 +173,7 @@ export function describeListing(
       }
     });
 
-    it("goes on over many hours without calls", async () => {
+    it("continues past many hours without calls", async () => {
       ledger = await create(2);
       const rows = [0, 40 * hour].map((age) => aRowIn("PLACED", { acceptedAt: suiteNow - age }));
       await write(...rows);

@@ -40,7 +40,7 @@ export function describeWriting(
       expect(await ledger.write([])).toEqual([]);
     });
 
-    it("writes over the version that was read alone", async () => {
+    it("overwrites only the version that was read", async () => {
       const first = aRow();
       const second = changed(first, {
         state: "DIALING",
@@ -71,7 +71,7 @@ export function describeWriting(
       expect(await current(first.next)).toEqual(second.next);
     });
 
-    it("takes two changes of one id for two writes, in their order", async () => {
+    it("applies two changes of one id as two writes, in order", async () => {
       const [claim, other] = [aRow(), aRow()];
       const rival = changed(claim);
       const settled = changed(claim, { state: "PLACED", lane: null, dueAt: null });
@@ -90,7 +90,7 @@ export function describeWriting(
       expect(await ledger.write(changes)).toEqual([true, false, false, true, false]);
     });
 
-    it("writes many rows at once, repeats them, and tells the refused from the written", async () => {
+    it("writes many rows at once, also repeated, and reports which were refused", async () => {
       const rows = rowsOfOneRequest(perTier({ quick: 130, slow: 500 }));
       const changes = rows.map((next) => ({ next, seen: null }));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
@@ -135,7 +135,7 @@ export function describeWriting(
       expect((await rivalsOver(row?.version ?? "")).flat().filter(Boolean)).toHaveLength(1);
     });
 
-    it("loses no write of those who read again after a refusal", async () => {
+    it("loses no write of writers who read again after a refusal", async () => {
       const row = aRow();
       await ledger.write([{ next: row, seen: null }]);
       const addOne = async () => {

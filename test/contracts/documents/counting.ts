@@ -80,7 +80,7 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       });
     });
 
-    it("starts anew where the counters have expired, once however many add then", async () => {
+    it("restarts expired counters once, however many processes add to them", async () => {
       await documents.add(failures, { answered: 100, gone: 1 }, now + hour);
       now += hour;
       expect(await read()).toBeUndefined();
@@ -90,7 +90,7 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       expect((await read())?.value).toEqual({ answered: 20 });
     });
 
-    it("renews the version, so that a reset drops nothing that it has not seen", async () => {
+    it("changes the version with each addition, so that a reset loses no addition that it has not seen", async () => {
       await documents.add(failures, { unreachableInRow: 4 }, now + hour);
       const seen = await read();
       const versions = [seen?.version];

@@ -34,7 +34,7 @@ export function describeGuards(name: string, create: CreateDocuments): void {
       expect([await enter(3), await enter(2), await counted()]).toEqual([0, 2, limit]);
     });
 
-    it("counts a request once, however many of its tries stand, and gives its calls back with the last", async () => {
+    it("counts a request once, however many of its tries are counted, and subtracts its calls with the last", async () => {
       const request = { key: "5e".repeat(32), fingerprint: "0123456789abcdef" };
       const counting = { at: suiteNow, calls: 7, limit: 20, request };
       const enter = () => countCalls(of, counting, documents);

@@ -59,7 +59,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       expect(listed.filter(isReadable)).toEqual([one, other]);
     });
 
-    it("goes on after a key, whether or not there is a document of it", async () => {
+    it("continues after a key, whether or not it has a document", async () => {
       const pauses = Array.from({ length: 5 }, (_, at) => aPause(`agent ${at}`));
       await documents.write(anew(...pauses));
       const list = async (after: string, descending: boolean) => {

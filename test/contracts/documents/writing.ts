@@ -53,7 +53,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(await read(first)).toEqual(second);
     });
 
-    it("takes two writes of one document for two, in their order", async () => {
+    it("applies two writes of one document as two, in order", async () => {
       const [first, rival, second] = [aPause("a"), aPause("a", 2), aPause("a", 3)];
       const changes = [...anew(first, rival), { next: second, seen: first.version }];
       expect(await documents.write(changes)).toEqual([true, false, true]);
@@ -116,7 +116,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
       expect(caps.filter(({ kind, key }) => left.get(kind, key) !== undefined)).toEqual(caps);
     });
 
-    it("removes a document under a version only while that stands", async () => {
+    it("removes a document only while it has the given version", async () => {
       const [first, second] = [aPause("a"), aPause("a", 2)];
       const other = aPause("b");
       await documents.write([...anew(first), ...anew(other)]);

@@ -59,12 +59,12 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     await ask("/do-not-call", { remove: [numbers[3], numbers[598]] });
   });
 
-  it("ends no former HASH_KEY where there is none", async () => {
+  it("answers 409 to retiring a former HASH_KEY if there is none", async () => {
     const { status, body } = await ask("/hash-key/retire-former", {});
     expect([status, body.detail]).toEqual([409, expect.stringContaining("one key")]);
   });
 
-  it("takes a list that was made under another HASH_KEY for whole with its last part", async () => {
+  it("counts a list made under another HASH_KEY as complete with its last part", async () => {
     await ask("/do-not-call", { add: ["+13035550001"] });
     await removeCurrent(api.documents, doNotCallListKey);
     const other = { keys: ["of another key"], current: null };

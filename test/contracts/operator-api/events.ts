@@ -77,7 +77,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
   const { ask, putDocument } = api;
   removeAfterEach(api);
 
-  it("shows each receiver, its breaker, and what it has not been told", async () => {
+  it("shows each receiver, its breaker and its pending events", async () => {
     const at = Date.now() - 60_000;
     await putDocument("breaker", "receiver:told-all", breakerOf(at));
     const { delivered, exhausted, pending } = eventsAt(at);
@@ -154,7 +154,7 @@ export function itShowsReceivers(api: OperatorApiBench): void {
     }
   });
 
-  it("tells of the open breaker of a receiver, and closes it", async () => {
+  it("shows the open breaker of a receiver, and closes it", async () => {
     const key = "receiver:told-ends";
     const at = Date.now();
     await putDocument("breaker", key, breakerOf(at));
@@ -194,7 +194,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
   const messagesOf = async (count: number) =>
     (await api.queuedEvents(count)).flatMap((one) => (one.kind === "deliver" ? one.calls : []));
 
-  it("has those of a client and a time told again, under the ids that they had", async () => {
+  it("replays the events of a client and a time, under the ids that they had", async () => {
     const { within, body } = nextRange();
     const { delivered, exhausted, pending } = eventsAt(within);
     const client = "told-ends";
@@ -231,7 +231,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     expect(entry).toMatchObject({ action: "replay", target, by: "operator", count: 3 });
   });
 
-  it("has only events of the named types told again, or those whose tries are used up", async () => {
+  it("replays only events of the named types, or those whose tries are used up", async () => {
     const { within, body } = nextRange();
     const { delivered, exhausted } = eventsAt(within);
     const row = await tellable(api, { client: body.client, acceptedAt: within }, [
@@ -253,7 +253,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     expect(await messagesOf(2)).toEqual([row.id, row.id]);
   });
 
-  it("goes on page after page where there are many calls", async () => {
+  it("replays page by page if there are many calls", async () => {
     const { within, body } = nextRange();
     const count = 210;
     const requestId = aRequestId(within);
@@ -284,7 +284,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     );
   });
 
-  it("has requests finished again that were told, or whose tries are used up", async () => {
+  it("replays request.finished of requests that were reported, or whose tries are used up", async () => {
     const client = "told-all";
     const { within, body } = nextRange(client);
     const value = { ...finished, client, acceptedAt: within, finishedAt: within };
@@ -324,7 +324,7 @@ export function itReplaysEvents(api: OperatorApiBench): void {
     });
   });
 
-  it("refuses an empty filter, a range that ends first, and a client whom nobody is told of", async () => {
+  it("refuses an empty filter, a range that ends before it starts, and a client without a receiver", async () => {
     const { body } = nextRange();
     const { client, from, until } = body;
     const refused: [object, string][] = [

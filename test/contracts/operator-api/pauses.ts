@@ -61,7 +61,7 @@ export function itPausesCalls(api: OperatorApiBench): void {
     await ask("/resume", { client: "shop" });
   });
 
-  it("tells which breakers are open, and closes one", async () => {
+  it("lists the open breakers, and closes one", async () => {
     const { agent } = api;
     const key = `backlog:["crm","${agent}"]`;
     const now = Date.now();

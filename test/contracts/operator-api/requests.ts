@@ -102,7 +102,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     expect((await ask("/requests/nonsense")).status).toBe(404);
   });
 
-  it("tells why calls wait", async () => {
+  it("says why calls wait", async () => {
     await callIn("WAITING");
     const { calls, rows_read, holders } = await asked<Why>("/why");
     expect(calls).toBeGreaterThan(0);
@@ -110,7 +110,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     expect(holders.reduce((sum, one) => sum + one.calls, 0)).toBe(calls);
   });
 
-  it("lists the other calls to a call's number, without telling it", async () => {
+  it("lists the other calls to a call's number, without showing the number", async () => {
     const [one, other] = [await callIn("NEEDS_REVIEW"), await callIn("PLACED")];
     const { calls } = await asked<CallsPage>(`/calls/${one.id}/same-number`);
     const ids = calls.map(({ id }) => id);

@@ -29,7 +29,7 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     expect((await show(undefined, tokens.crmReader)).status).toBe(200);
   });
 
-  it("tells whose token is sent and if its calls are tests, whatever its rights", async () => {
+  it("shows whose token is sent and whether its calls are tests, whatever its rights", async () => {
     const me = async (token: string) => {
       const headers = { authorization: `Bearer ${token}` };
       const response = await api.request("/v1/me", { headers });
@@ -53,7 +53,7 @@ export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
     }
   });
 
-  it("knows no request of another client, and tells nobody that there is one", async () => {
+  it("shows no request of another client, and does not reveal that it exists", async () => {
     const calls = await write(["WAITING", "PLACED"]);
     const unknown = await show(aRequestId(Date.now()), tokens.shopDesk);
     const another = await show(undefined, tokens.shopDesk);

@@ -29,7 +29,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     return entries.flatMap(({ value }) => (value.target === target ? [value] : []));
   };
 
-  it("keeps no order for a request whose calls are all over, and one where a call may be redialed", async () => {
+  it("stores no order for a request whose calls are all over, unless one may be redialed", async () => {
     await write(["PLACED", "CANCELLED", "PLACED"]);
     expect((await cancel()).body).toEqual({ cancelled: 0, ordered: 0 });
     expect((await cancel({ indexes: [1] })).body).toEqual({ cancelled: 0, ordered: 0 });
@@ -54,7 +54,7 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });
   });
 
-  it("tells how many calls the order ends in all, with those that are still on the queue", async () => {
+  it("reports how many calls the order ends in total, with those still on the queue", async () => {
     const requestId = acceptedId(withCalls(api.requestId, 5));
     const all = { cancelled: 0, ordered: 5 };
     expect((await cancel(undefined, { id: requestId })).body).toEqual(all);

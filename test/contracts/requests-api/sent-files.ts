@@ -46,7 +46,7 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     expect((await ask("", file, tokens.shop)).body.parts[0].idempotency_key).not.toBe(keys[0]);
   });
 
-  it("goes on with a file under its campaign and in its parts alone", async () => {
+  it("resumes a file only under its campaign and in its parts", async () => {
     const file = aFile();
     const begun = await ask("", file);
     expect((await ask("", file)).body).toEqual(begun.body);
@@ -108,7 +108,7 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     });
   });
 
-  it("takes a part back whose one request was refused, unless another run has begun it too", async () => {
+  it("resets a part to planned if its only request was refused, unless another run has begun it too", async () => {
     const file = aFile();
     await ask("", file);
     const step = { file: file.file, round: 1, index: 0 };
@@ -125,7 +125,7 @@ export function itRemembersSentFiles(api: RequestsApiBench): void {
     ]);
   });
 
-  it("refuses a file that was sent, and sends it once more to one who says so", async () => {
+  it("refuses a file that was already sent, unless the caller asks to send it again", async () => {
     const file = aFile();
     const begun = await ask("", file);
     for (const index of [0, 1]) {

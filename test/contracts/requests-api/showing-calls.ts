@@ -11,7 +11,7 @@ import type { RequestsApiBench } from "./setup.ts";
 export function itShowsCalls(api: RequestsApiBench): void {
   const { get, write } = api;
 
-  it("tells the calls of a request by state and result, page by page, each once", async () => {
+  it("lists the calls of a request by state and result, page by page, each once", async () => {
     const { requestId } = api;
     const states = Array.from({ length: 1250 }, (_, n): CallState | undefined =>
       n % 400 === 3 ? "REJECTED" : n % 3 === 1 ? undefined : n % 2 === 0 ? "PLACED" : "WAITING",
@@ -67,7 +67,7 @@ export function itShowsCalls(api: RequestsApiBench): void {
     expect(foreign.headers.get("retry-after")).toBe(unknown.headers.get("retry-after"));
   });
 
-  it("tells of one call what its request tells, and its history", async () => {
+  it("shows one call as its request does, with its history", async () => {
     const { requestId } = api;
     const at = Date.now();
     const [call] = await write(["REDIALED"], { labels: { campaign: "spring" }, acceptedAt: at });
@@ -92,7 +92,7 @@ export function itShowsCalls(api: RequestsApiBench): void {
     expect(text).not.toMatch(/2025550123|Zoë|agent_sales|"by"/);
   });
 
-  it("tells of a call with its later tries, also by the id of one of these", async () => {
+  it("shows a call with its later tries, also by the id of a later try", async () => {
     const { requestId } = api;
     const call = { ...aCall({ requestId, acceptedAt: Date.now() }), id: toCallId(requestId, 0) };
     const next = toTryId(call.id, 2);

@@ -9,7 +9,7 @@ import type { RequestsApiBench } from "./setup.ts";
 export function itShowsRequests(api: RequestsApiBench): void {
   const { show, write } = api;
 
-  it("tells a request's calls by state, in the order of the batch, and nothing of whom they are to", async () => {
+  it("counts a request's calls by state and lists them in the order of the batch, without their numbers", async () => {
     const { requestId } = api;
     const states = ["PLACED", "WAITING", "WAITING", "NEEDS_REVIEW"] as const;
     const acceptedAt = Date.now() - 5000;
@@ -34,7 +34,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
     expect(text).not.toMatch(/2025550123|Zoë|agent_sales/);
   });
 
-  it("tells what the headers of the request said, where they were sent", async () => {
+  it("shows what the headers of the request said, if they were sent", async () => {
     const at = Date.now() + 60_000;
     await write(["WAITING"], { notBefore: at, urgent: true, labels: { campaign: "spring" } });
     const not_before = new Date(at).toISOString();
@@ -56,7 +56,7 @@ export function itShowsRequests(api: RequestsApiBench): void {
     expect(body.calls.map(({ index }) => index)).toEqual(known);
   });
 
-  it("tells page by page, past calls that are not known yet, and counts on the first page", async () => {
+  it("lists page by page, past calls that are not known yet, with counts on the first page", async () => {
     const { requestId } = api;
     const states = Array.from({ length: 130 }, (_, n) => (n % 3 === 1 ? undefined : "PLACED"));
     await write(states);

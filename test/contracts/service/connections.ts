@@ -105,7 +105,7 @@ export function itKeepsTheContract(bench: ServiceBench): void {
     }
   });
 
-  it("takes no request whose length is told in two ways or in none", async () => {
+  it("refuses a request whose length is given in two ways or in none", async () => {
     const statusOf = (text: string, idleMsMax = 2_000) =>
       new Promise<string>((answered) => {
         const socket = connect(bench.service.port, "127.0.0.1");

@@ -30,7 +30,7 @@ export function itObeysOperators(bench: ServiceBench): void {
     expect(story.answers[0]).toMatchObject({ state: "REDIALED", redialed_as: [...made][0] });
   });
 
-  it("keeps the calls of an agent that an operator pauses, ends those that are cancelled", async () => {
+  it("holds the calls of an agent that an operator pauses, and ends cancelled calls", async () => {
     await runCalls(bench, "pause", "--agent", "paused");
     await post(bench.service, "/v1/calls/batch", callsTo("paused", 20));
     const waiting = async () =>

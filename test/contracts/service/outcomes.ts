@@ -91,7 +91,7 @@ export function itHandsCallsOver(bench: ServiceBench): void {
     expect(bench.receiver.to("/elsewhere")).toEqual([]);
   });
 
-  it("sends once more, and when it was told to, what was surely not placed", async () => {
+  it("sends a call that was surely not placed once more, when the receiver asked for it", async () => {
     for (const agent of ["busy", "unavailable"]) {
       await post(bench.service, "/v1/calls", callsTo(agent, 1)[0]);
     }

@@ -43,7 +43,7 @@ describe("the simulation", () => {
     }
   });
 
-  it("comes out the same for the same scenario", async () => {
+  it("ends the same for the same scenario", async () => {
     const weather = {
       ...calmWeather,
       kill: 0.02,

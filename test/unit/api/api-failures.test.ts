@@ -59,7 +59,7 @@ describe("the API, when something fails", () => {
     vi.useRealTimers();
   });
 
-  it("takes no body that is longer than was said", async () => {
+  it("refuses a body that is longer than announced", async () => {
     const { deps, queue } = createBench();
     const call = JSON.stringify({ phone_number: "+12025550123", agent_id: "agent_sales" });
     const headers = {
@@ -73,7 +73,7 @@ describe("the API, when something fails", () => {
     expect(queue.take()).toEqual([]);
   });
 
-  it("tells an operator of calls that only a later version can read", async () => {
+  it("reports calls that only a later version can read to an operator", async () => {
     const { id } = aCall();
     const row = { id, version: "v", json: JSON.stringify({ state: "RINGING" }) };
     const ledger = createMemoryLedger(new Map([[id, row]]));
@@ -244,7 +244,7 @@ describe("the API, when something fails", () => {
     expect((await post()).status).toBe(201); // without a key, no document is written
   });
 
-  it("goes on where the answer to a key's write was lost, and with the key's request where one stands", async () => {
+  it("accepts the request if only the answer to its key's write was lost, and binds no key if the write failed", async () => {
     const { documents, queue, post, replace } = createBench();
     const headers = { "idempotency-key": "k" };
     replace({
@@ -264,7 +264,7 @@ describe("the API, when something fails", () => {
     expect(queue.take()).toEqual([]);
   });
 
-  it("keeps the ids of a repeat whose first calls have expired, and makes their time anew", async () => {
+  it("keeps the ids of a repeat whose first calls have expired, and renews their time", async () => {
     const plan = { ...testPlan, expireAfterHours: 1 };
     const { queue, post, wait } = createBench({
       ...apiEnvironment,
@@ -296,7 +296,7 @@ describe("the API, when something fails", () => {
     expect(new Set((await callsOn(queue)).map(({ id }) => id)).size).toBe(2);
   });
 
-  it("logs one event of a request, that of a repeat as one", async () => {
+  it("logs one event for each request, and marks that of a repeat", async () => {
     const { events, post } = createBench();
     const headers = { "idempotency-key": "k" };
     const requestId = (await post(headers)).headers.get("x-request-id");

@@ -29,11 +29,11 @@ const satellite = { phone_number: "+881612345678" };
 const newYork = { phone_number: "+12125550100" };
 
 describe("acceptance", () => {
-  it("takes a call that is to wait for its hours", async () => {
+  it("accepts a call that must wait for its calling hours", async () => {
     expect(await post({ callingHours: nine }, [newYork], "2026-06-06T12:00Z")).toEqual([201]);
   });
 
-  it("refuses an agent named like all others, whose calls nobody could pause or cancel by name", async () => {
+  it("refuses an agent named *, whose calls nobody could pause or cancel by name", async () => {
     const agents = { "*": { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
     const named = { ...newYork, agent_id: "agent_of_no_name" };
     expect(await post({ agents }, [named, { ...newYork, agent_id: "*" }])).toEqual([

@@ -73,7 +73,7 @@ describe("orders for ids that no accepted request has", () => {
     expect(await left()).toEqual([0, 0]);
   });
 
-  it("leave nothing behind, where an answer that accepted nothing had the id", async () => {
+  it("leave nothing behind for the id of an answer that accepted nothing", async () => {
     const { app, cancel, left, send } = createBench({
       guards: { guards: { crm: { callsPerDay: 1 } } },
     });

@@ -271,7 +271,7 @@ describe("a webhook's callback", () => {
     expect(JSON.stringify(events)).not.toContain("whsec_short");
   });
 
-  it("to the address of a whole account is of no call", async () => {
+  it("is refused at the address of a whole account, which names no call", async () => {
     const { app, sign } = createDoor();
     const to = callbackAddress("", { account: "webhook", hashKey });
     const response = await app.request(to, { method: "POST", body: busy, headers: sign(busy) });

@@ -92,7 +92,7 @@ describe("callsPerDay of a client", () => {
     expect(await statuses(5, 1)).toEqual([201, 422]);
   });
 
-  it("of * counts each client by itself", async () => {
+  it("of * counts each client separately", async () => {
     const { post, statuses } = createGuarded({ "*": { callsPerDay: 2 }, other: { waiting: 1 } });
     expect(await statuses(2, 1)).toEqual([201, 422]);
     expect((await post(2, { token: tokens.shop })).status).toBe(201);
@@ -412,7 +412,7 @@ describe("waiting of a client", () => {
     expect(await api.statuses(1)).toEqual([422]); // the rows are counted anew on another day
   });
 
-  it("is not stretched by requests that are refused while others are counted", async () => {
+  it("is not exceeded through requests that are refused while others are counted", async () => {
     const gate = Promise.withResolvers<void>();
     let isHeld = true;
     const api = createGuarded({ crm: { waiting: 10 } }, (documents) => ({

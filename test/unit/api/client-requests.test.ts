@@ -148,7 +148,7 @@ describe("a client's request, from its acceptance on", () => {
     },
   );
 
-  it("is told with its results, and is finished once none is asked for any more", async () => {
+  it("is shown with its results, and is finished once no result is asked for any more", async () => {
     const { bench, ask, post, dial } = createBench();
     const id = await post(3);
     await dial();
@@ -175,7 +175,7 @@ describe("a client's request, from its acceptance on", () => {
     expect((await ask(`/v1/requests/${id}`)).body.finished).toBe(true);
   });
 
-  it("is dialed whatever another client cancels under its id", async () => {
+  it("is dialed though another client cancels it by its id", async () => {
     const { bench, ask, post, dial } = createBench();
     const id = await post(30);
     await ask(`/v1/requests/${id}/cancel`, { token: tokens.shopDesk, body: {} });

@@ -15,7 +15,7 @@ async function ask(method: string, path: string): Promise<{ status: number; kept
   return { status, kept: kept.length };
 }
 
-it("ends what was begun for a client who hangs up, but no reading", async () => {
+it("completes a request whose client hangs up, unless it only reads", async () => {
   expect(await ask("POST", "/v1/calls")).toEqual({ status: 401, kept: 1 });
   expect(await ask("GET", "/healthz")).toEqual({ status: 200, kept: 0 });
 });

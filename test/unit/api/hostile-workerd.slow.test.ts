@@ -47,7 +47,7 @@ it("answers the largest batches in a workerd that has half of a Worker's memory"
   }
 });
 
-it("loses a workerd that takes more than that, so that the limit is one", async () => {
+it("kills a workerd that takes more than half of a Worker's memory, so the limit is real", async () => {
   const contents = `const kept = [];
     export default {
       async fetch(request) {

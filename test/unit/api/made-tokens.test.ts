@@ -214,7 +214,7 @@ describe("a token that operators made", () => {
     expect(await place()).toBe(503);
   });
 
-  it("goes on while the object store is down for less than five minutes", async () => {
+  it("stays valid while the object store is down for less than five minutes", async () => {
     const { place, epochs, pass } = await createBench();
     expect(await place()).toBe(201);
     epochs.fails = true;

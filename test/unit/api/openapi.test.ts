@@ -39,7 +39,7 @@ describe("the OpenAPI documents", () => {
   });
 
   it.each(["public", "operator"] as const)(
-    "tell every method of the %s paths: others are answered 405, and Allow names those",
+    "list every method of the %s paths: others are answered 405, and Allow names the listed ones",
     async (name) => {
       const headers = { authorization: `Bearer ${tokens.operator}` };
       for (const [path, operations] of Object.entries(documents[name].paths)) {
@@ -93,7 +93,7 @@ describe("the OpenAPI documents", () => {
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
-  it("tell every header of an answer, and the probe", async () => {
+  it("list every header of an answer, and the probe", async () => {
     const posted = await app.request(
       "/v1/calls",
       jsonRequest(tokens.crm, "POST", { phone_number: "+12025550123", agent_id: "agent_sales" }),

@@ -103,7 +103,7 @@ it("says which secrets end with the former EVENTS_KEY, and knows no other key", 
   expect(rotated.body.secret).not.toBe(made.body.secret);
 });
 
-it("tells operators which receivers need the former EVENTS_KEY: until a day after their rotation", async () => {
+it("shows operators which receivers need the former EVENTS_KEY: until a day after their rotation", async () => {
   let at = Date.parse("2026-11-24T12:00:00Z");
   const now = () => at;
   const before = apiWith({ EVENTS_KEY: former }, { now });

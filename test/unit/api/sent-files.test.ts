@@ -59,7 +59,7 @@ describe("a part whose answer was lost", () => {
     ]);
   });
 
-  it("goes on as a person says: it was accepted, or it was not", async () => {
+  it("continues as a person decides: accepted, or not accepted", async () => {
     const { ask, pass } = createBench();
     await ask("", file);
     await ask("/parts", begun);

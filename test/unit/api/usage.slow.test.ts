@@ -56,7 +56,7 @@ async function fill({ add }: ReturnType<typeof createBench>) {
   await add(now - 40 * dayMs, {}, counted);
 }
 
-it("tells a client its own usage by day, agent and campaign", async () => {
+it("shows a client its own usage by day, agent and campaign", async () => {
   const bench = createBench();
   await fill(bench);
   const { bodyOf } = bench;
@@ -116,7 +116,7 @@ it("refuses other ranges and parameters, and needs the right to read", async () 
   expect((await ask("/v1/usage", tokens.crm)).status).toBe(403);
 });
 
-it("tells operators everybody's usage, tests apart", async () => {
+it("shows operators the usage of all clients, tests apart", async () => {
   const bench = createBench();
   await fill(bench);
   const bodyOf = (query: string) => bench.bodyOf(`/operator/usage?${query}`, tokens.opsSee);

@@ -82,7 +82,7 @@ describe("writes of a client or an operator's token", () => {
     },
   );
 
-  it("are of one client alone", async () => {
+  it("count for one client alone", async () => {
     const bench = createBench();
     await bench.writeAll(crm, "receivers");
     const put: Ask = ["PUT", "/v1/receivers/main", tokens.shopEvents, receiver];

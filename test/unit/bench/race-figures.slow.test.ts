@@ -54,7 +54,7 @@ describe("the figures of a race", () => {
     expect(figures.twiceByKills).toBe(1);
   });
 
-  it("tell the lost from those who wait and those who are left for a person", () => {
+  it("distinguish lost people from those who wait and those left for review", () => {
     expect(figures).toMatchObject({ lost: 1, waiting: 1, left: 1 });
   });
 

@@ -53,7 +53,7 @@ describe("a signed proof that a lost claim placed a call", () => {
     });
   });
 
-  it("goes along its own account where the row names another", () => {
+  it("uses its own account's route if the row names another account", () => {
     const other = { ...route, account: toAccountName("other") };
     expect(prove(rowOf("UNKNOWN", { route: other }))?.route).toEqual(route);
   });

@@ -54,7 +54,7 @@ describe("a row that may have been dialed in the lost time", () => {
     expect(recovered && leastSequenceOf(recovered)).toBe(101);
   });
 
-  it("was claimed before the backup at the latest", () => {
+  it("gets a claim time no later than the backup", () => {
     const recovered = recoverRow(
       rowOf("DIALING", { claimedAt: at + 1 }),
       { route, restore },
@@ -63,7 +63,7 @@ describe("a row that may have been dialed in the lost time", () => {
     expect(recovered?.claimedAt).toBe(at);
   });
 
-  it("is reviewed where it cannot be looked up, or ends as it was cancelled", () => {
+  it("goes to review if it cannot be looked up, unless a cancellation ends it", () => {
     const without = { route: undefined, restore };
     expect(recoverRow(rowOf("WAITING"), without, write)).toMatchObject({
       state: "NEEDS_REVIEW",
@@ -72,7 +72,7 @@ describe("a row that may have been dialed in the lost time", () => {
     expect(recoverRow(rowOf("WAITING"), { ...without, end }, write)).toMatchObject(end);
   });
 
-  it("is no other row", () => {
+  it("is never a rejected row", () => {
     expect(recoverRow(rowOf("REJECTED"), { route, restore }, write)).toBeUndefined();
     expect(recoverRow(rowOf("REJECTED"), { route: undefined, restore }, write)).toBeUndefined();
   });

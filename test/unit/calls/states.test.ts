@@ -36,11 +36,11 @@ describe("the table of states", () => {
     expect(statesWhere(({ attention, purge }) => attention && purge === "never")).toEqual([]);
   });
 
-  it("goes on with no call that stands in no lane", () => {
+  it("gives every open state a lane", () => {
     expect(statesWhere(({ open, lane }) => open && lane === null)).toEqual([]);
   });
 
-  it("has no call redialed whose number is erased", () => {
+  it("allows no redial in a state that erases the number", () => {
     const redialed = statesWhere(({ actions }) => actions.includes("redial"));
     expect(redialed.filter((state) => states[state].erasesPayload)).toEqual([]);
   });

@@ -184,7 +184,7 @@ describe("npm run calls", () => {
     expect(JSON.parse(ofAgent.out)).toEqual({ cancelled: 0, ordered: null });
   });
 
-  it("pauses, tells what is paused, and resumes", async () => {
+  it("pauses, shows what is paused, and resumes", async () => {
     const bench = createBench();
     expect((await bench.calls("pause --agent agent_sales")).out).toBe("Paused: agent agent_sales.");
     expect((await bench.calls("pauses")).out).toMatch(/agent agent_sales .* paused by operator/);
@@ -195,7 +195,7 @@ describe("npm run calls", () => {
     expect((await bench.calls("pause --account vapi --yes")).code).toBe(2);
   });
 
-  it("tells which circuit breakers are open, and closes one", async () => {
+  it("lists the open circuit breakers, and closes one", async () => {
     const bench = createBench();
     const value = {
       state: "open" as const,

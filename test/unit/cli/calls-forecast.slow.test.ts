@@ -36,7 +36,7 @@ describe("npm run calls -- forecast", () => {
     expect(out).not.toContain("5550000");
   });
 
-  it("names what a batch is refused for, and ends with 2", async () => {
+  it("names what a batch is refused for, and exits with 2", async () => {
     const { code, out } = await createBench().forecast([{ phone_number: "+12025550123" }]);
     expect(code).toBe(2);
     expect(out).toContain("/0/agent_id is required");

@@ -94,7 +94,7 @@ describe("npm run calls -- send", () => {
     );
   });
 
-  it("goes on with the same words where sending once more was interrupted", async () => {
+  it("resumes with the same words if sending once more was interrupted", async () => {
     const { send, dial, app } = createBench();
     const words = [...named, ...sales, "--yes"];
     await send("phone\n2025550100\n", ...words);

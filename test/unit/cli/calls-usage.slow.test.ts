@@ -98,7 +98,7 @@ describe("npm run calls", () => {
     ["send one.csv two.csv --campaign x", "send does not take the word two.csv. See send --help."],
     ["list NEEDS_REVIEW", "list does not take the word NEEDS_REVIEW. See list --help."],
     ["watch everything", "everything cannot be watched: requests, campaigns and needs can."],
-  ])("answers %j with one sentence, and 2", async (words, sentence) => {
+  ])("answers %j with one sentence and exit code 2", async (words, sentence) => {
     expect(await createBench().calls(words)).toEqual({ code: 2, out: "", err: sentence });
   });
 
@@ -118,7 +118,7 @@ describe("a failure", () => {
       async () => Promise.reject(new DOMException("late", "TimeoutError")),
       "https://calls.example.com has not answered within 35 s.",
     ],
-  ])("is one sentence, and 1", async (fetch, sentence) => {
+  ])("is one sentence, with exit code 1", async (fetch, sentence) => {
     const failed = await createBench().calls("pauses", { fetch });
     expect(failed).toEqual({ code: 1, out: "", err: sentence });
   });
@@ -324,7 +324,7 @@ describe("requests and watch", () => {
     expect((await calls("requests")).out).toBe("None.");
   });
 
-  it("print a line of JSON for each change, and go on after a failure", async () => {
+  it("print a line of JSON for each change, and continue after a failure", async () => {
     const { calls, write, api } = createBench();
     let round = 0;
     let isAway = false;

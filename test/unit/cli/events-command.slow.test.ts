@@ -110,7 +110,7 @@ describe("npm run events", () => {
     expect([unknown.code, unknown.err]).toEqual([2, "404 The dial plan has no such receiver."]);
   });
 
-  it("has events told again, answer after answer", async () => {
+  it("replays events, answer after answer", async () => {
     const bench = createBench();
     const rows = await bench.exhausted(620);
     const replay = `replay --client told-ends ${range()}`;
@@ -143,7 +143,7 @@ describe("npm run events", () => {
     ["test --plan README.md", 1, /^README\.md is not JSON/],
     ["test a b", 2, /Wrong usage/],
     ["--nonsense", 2, /nonsense/],
-  ])("ends %j with %i and says why", async (words, code, message) => {
+  ])("answers %j with exit code %i and says why", async (words, code, message) => {
     const failed = await createBench().events(words);
     expect(failed.code).toBe(code);
     expect(failed.err).toMatch(message);
@@ -212,7 +212,7 @@ describe("npm run events -- test", () => {
     [302, /^Answer 302 [^]*no redirect is followed/],
     [410, /^Answer 410 [^]*it must answer 2xx/],
     [500, /^Answer 500 /],
-  ])("ends with 2 where the answer is %i", async (status, line) => {
+  ])("exits with 2 if the answer is %i", async (status, line) => {
     const { received, test } = await createReceiver((_request, response) =>
       response.writeHead(status, { location: "/else" }).end("x".repeat(5000)),
     );
@@ -223,7 +223,7 @@ describe("npm run events -- test", () => {
     expect(out).toMatch(/^x{1024}$/m);
   });
 
-  it("ends with 2 where no answer comes", async () => {
+  it("exits with 2 if no answer comes", async () => {
     const { test } = await createReceiver((_request, response) => response.destroy());
     const { code, out } = await test();
     expect(code).toBe(2);
@@ -275,7 +275,7 @@ describe("npm run events -- test", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("says so where the plan tells nobody", async () => {
+  it("says so if the plan has no receiver", async () => {
     const { test } = await createReceiver(
       (_request, response) => response.end(),
       () => ({

@@ -129,7 +129,7 @@ describe("npm run providers -- check", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("goes on looking for a call that lists have late, and says so if none has it", async () => {
+  it("keeps looking for a call that lists show late, and says so if none shows it", async () => {
     const { standIn, providers, pauses } = await createBench("vapi");
     standIn.play({ how: "answer", status: 503 }, { at: "look_up" });
     const late = await providers(`check vapi ${to} --yes`);

@@ -24,7 +24,7 @@ function openService(token: string, lost: Set<number> = new Set()) {
 }
 
 describe("a client's own account", () => {
-  it("tells its token, its usage and its requests", async () => {
+  it("shows its token, its usage and its requests", async () => {
     const { client } = openService(tokens.crmDesk);
     expect(await client.getToken()).toMatchObject({ client: "crm", mode: "real" });
     const usage = await client.getUsage({ groupBy: "campaign" });

@@ -94,7 +94,7 @@ describe("whether calls may have been accepted", () => {
     await fc.assert(property, { numRuns: 50 });
   });
 
-  it("is no where every try was refused a connection, which is told with port and tries", async () => {
+  it("is no if every try was refused a connection, which is reported with port and tries", async () => {
     stubFetch(createTestApi().app, ["dead port", "unknown host", "dead port"], []);
     const error = await failureOf(clientOf().placeCall(call));
     expect(error).toMatchObject({ type: "not_sent", isMaybeAccepted: false, status: undefined });

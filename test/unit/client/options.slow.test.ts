@@ -30,7 +30,7 @@ describe("a wrong option of a client", () => {
     );
   });
 
-  it("is one that there is not, or one that is missing", () => {
+  it("is unknown or missing", () => {
     expect(() => createClient(any({ ...options, baseURL: "https://x" }))).toThrow(
       new TypeError("createClient has no option baseURL. It has baseUrl, token, fetch, retry."),
     );
@@ -63,7 +63,7 @@ describe("a wrong option of a method", () => {
     }
   });
 
-  it("fails if it is misspelt, and tells what there is", async () => {
+  it("fails if it is misspelt, and lists the options that exist", async () => {
     await expect(client.placeCall(call, any({ notbefore: new Date() }))).rejects.toThrow(
       new TypeError(
         "placeCall has no option notbefore. It has signal, msMax, idempotencyKey, notBefore, urgent, campaign.",
@@ -84,7 +84,7 @@ describe("a wrong option of a method", () => {
   });
 
   it.each(["", "req_1", "01KAJ6Y5G0QZ3N4T7V8W9XABC", "../me", `${id}/cancel`, undefined])(
-    "fails at once for an id that is none: %j",
+    "fails at once for an invalid id: %j",
     async (wrong) => {
       await expect(client.waitForRequest(any(wrong))).rejects.toThrow(/^requestId must be/);
       await expect(client.getRequest(any(wrong))).rejects.toThrow(/^requestId must be/);
@@ -95,7 +95,7 @@ describe("a wrong option of a method", () => {
   );
 
   it.each(["", "A", "a/b", "..", "-a", "x".repeat(33)])(
-    "fails at once for the name of a receiver that can be none: %j",
+    "fails at once for an invalid name of a receiver: %j",
     async (name) => {
       await expect(client.receivers.rotateSecret(name)).rejects.toThrow(/^name must/);
       await expect(client.receivers.delete(name)).rejects.toThrow(/^name must/);
@@ -103,7 +103,7 @@ describe("a wrong option of a method", () => {
     },
   );
 
-  it("fails for calls that are none", async () => {
+  it("fails for values that are not calls", async () => {
     await expect(client.placeCall(any(undefined))).rejects.toThrow(/^call of placeCall/);
     await expect(client.placeCall(any([call]))).rejects.toThrow(/^call of placeCall/);
     await expect(client.placeCalls(any(call))).rejects.toThrow(/^calls of placeCalls/);

@@ -53,7 +53,7 @@ async function failureOf(work: Promise<unknown>): Promise<OutboundCallsError> {
 }
 
 describe("placing calls through a network that loses requests and answers", () => {
-  it("accepts each call once, tells what may have been accepted, and ends well under the key of the error", async () => {
+  it("accepts each call once, reports what may have been accepted, and succeeds under the key of the error", async () => {
     const placing = fc.record({
       count: fc.integer({ min: 1, max: 3 }),
       isBatch: fc.boolean(),
@@ -102,7 +102,7 @@ describe("placing calls through a network that loses requests and answers", () =
     [["hang after", "503 after"], 3, true],
     [["429 before"], 2, false],
   ])(
-    "goes on after %j, and says whether an earlier try was accepted",
+    "continues after %j, and says whether an earlier try was accepted",
     async (some, tries, replayed) => {
       api = createTestApi();
       [coming, requests] = [[...some], 0];
@@ -281,7 +281,7 @@ describe("a client", () => {
   });
 
   // Under a key that is older than 24 hours, the service would take the calls for others.
-  it("sends nothing again after its time, though the machine has slept in between or the time is longer", async () => {
+  it("repeats nothing after its time limit or the key's 24 hours, though the machine slept in between", async () => {
     const bounds = { ...retry, delayMs: 60, triesMax: 9 };
     for (const msMax of [120_000, Infinity]) {
       const now = vi.spyOn(Date, "now");
@@ -301,7 +301,7 @@ describe("a client", () => {
     }
   });
 
-  it("ends at once when its caller ends it, and says whether something was sent", async () => {
+  it("stops at once when its caller aborts, and says whether something was sent", async () => {
     api = createTestApi();
     const reason = new Error("enough");
     const early = await failureOf(

@@ -26,7 +26,7 @@ const everyMoment = (operations: readonly (readonly [string, number])[]) =>
 
 describe("npm run deploy:aws, by the real cdk,", () => {
   it.each(everyMoment(creating))(
-    "goes on where it was cut off $moment $operation $number",
+    "resumes where it was cut off $moment $operation $number",
     async (cut) => {
       const { account, cutOff, person } = deployment();
       const ada = person();
@@ -39,7 +39,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   );
 
   it.each(everyMoment(importing))(
-    "goes on with --import-ledger where it was cut off $moment $operation $number",
+    "resumes with --import-ledger where it was cut off $moment $operation $number",
     async (cut) => {
       const former = putRestored(deployment());
       const { account, cutOff, person, settings } = deployment();
@@ -55,7 +55,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   );
 
   it.each(everyMoment([1, 2, 3].map((number) => ["cloudformation:ExecuteChangeSet", number])))(
-    "goes on where it was cut off while indexes change, $moment $operation $number",
+    "resumes where it was cut off while indexes change, $moment $operation $number",
     async (cut) => {
       const { account, cutOff, ownTable, person, stand } = deployment();
       const { due, agent, ...others } = targetIndexes;

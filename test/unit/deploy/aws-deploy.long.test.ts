@@ -134,7 +134,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 
   it.each([/^Set WEBHOOK_SECRET, EVENTS_KEY/, /^First token/, /^Set API_TOKENS/])(
-    "goes on after it was killed while it said %s",
+    "resumes after it was killed while it said %s",
     async (line) => {
       const killed = person();
       killed.tools.print = (said) => {
@@ -220,12 +220,12 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 });
 
-describe("npm run deploy:aws and whom alarms tell", () => {
+describe("npm run deploy:aws and who is notified of alarms", () => {
   const mail = "bob@example.com";
   const pager = "arn:aws:sns:us-east-1:111122223333:pager";
   beforeEach(() => deployment().set({ alarmEmail: undefined }));
 
-  it("says that nobody will be told, last of all, where nobody is named or there to be asked", async () => {
+  it("says last that nobody will be notified, if nobody is named or there to be asked", async () => {
     await ada.deploy();
     expect(ada.printed.at(-2)).toMatch(/^NOBODY RECEIVES ALARMS.*--alarm-email ADDRESS/s);
     expect(deployment().settings()).toEqual({});

@@ -20,7 +20,7 @@ describe("the first deployment, repeated,", () => {
     expect(stack()).toMatchObject({ status: "UPDATE_COMPLETE", isProtected: true });
   });
 
-  it("goes on where it was cut off while the stack was made", async () => {
+  it("resumes where it was cut off while the stack was made", async () => {
     const { account, cutOff, person, stack } = deployment();
     const first = person();
     account.stacks.looks = 2;

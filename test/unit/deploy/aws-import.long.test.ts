@@ -17,7 +17,7 @@ describe("npm run deploy:aws -- --import-ledger, by the real cdk,", () => {
     expect(changes()).toEqual(before);
   });
 
-  it("goes on where it was cut off, though somebody deploys meanwhile", async () => {
+  it("resumes where it was cut off, though somebody deploys meanwhile", async () => {
     const former = putRestored(deployment());
     const { account, cutOff, ownTable, person, set } = deployment();
     const first = person();

@@ -164,7 +164,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     },
   );
 
-  it("goes on without the right to look at a stack that stands, which earlier versions did not need", async () => {
+  it("continues without the right to look at an existing stack, which earlier versions did not need", async () => {
     const { account, person, stand } = deployment();
     stand();
     account.endpoint.cut = (operation) => {

@@ -81,7 +81,7 @@ describe("npm run deploy:cloudflare, of what it finds without the Workers that u
     expectWhole(deployment());
   });
 
-  it("goes on without --adopt where it is the beginning of an interrupted run", async () => {
+  it("continues without --adopt if it is the beginning of an interrupted run", async () => {
     putQueue(queueNames[0]);
     putQueue(queueNames[1]);
     const { changes } = await deploy();
@@ -117,7 +117,7 @@ describe("npm run deploy:cloudflare, of what it finds of its own,", () => {
     expect(rulesOf()).toContainEqual(ruleOf("expire-messages", "messages/", 30));
   });
 
-  it("tells of a paused queue at its end, and leaves it paused, which may be meant", async () => {
+  it("reports a paused queue at the end, and leaves it paused, which may be intended", async () => {
     await deployment().stand();
     queue("outbound-calls").settings["delivery_paused"] = true;
     const { changes, printed } = await deploy();

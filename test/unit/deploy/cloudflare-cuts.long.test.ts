@@ -22,7 +22,7 @@ async function deployOnce({ account, onChange, person }: Deployment): Promise<Ho
 
 describe("npm run deploy:cloudflare, by the real wrangler,", () => {
   it.each(Array.from({ length: changesMax }, (_, index) => index + 1))(
-    "goes on where it was cut off after change %i",
+    "resumes where it was cut off after change %i",
     async (number) => {
       stages ??= deployOnce(deployment());
       const { account, onChange, person } = deployment();
@@ -35,7 +35,7 @@ describe("npm run deploy:cloudflare, by the real wrangler,", () => {
     },
   );
 
-  it("goes on where its process was killed while it held the lease for the secrets", async () => {
+  it("resumes where its process was killed while it held the lease for the secrets", async () => {
     const { account, changes, cutOff, person } = deployment();
     const ada = person();
     cutOff(ada, firstSecret, "after");

@@ -72,7 +72,7 @@ describe("two people who deploy to Cloudflare at once, by the real wrangler,", (
     expect(bob.printed.join("\n")).not.toMatch(/HASH_KEY, shown|First token/);
   });
 
-  it("are told where one took so long that the two Workers may hold two keys, and what to do", async () => {
+  it("are told what to do if one took so long that the two Workers may hold two keys", async () => {
     await standWithoutSecrets();
     const [ada, bob] = [deployment().person(), deployment().person()];
     const lease = { seconds: 0, pauseMs: 1 };
@@ -87,7 +87,7 @@ describe("two people who deploy to Cloudflare at once, by the real wrangler,", (
     expectWhole(deployment());
   });
 
-  it("leave one that stands as it was, and both come to their ends", async () => {
+  it("leave an existing deployment as it was, and both finish", async () => {
     const { person, stand } = deployment();
     await stand();
     const before = secretOf("api");
@@ -129,7 +129,7 @@ describe("npm run destroy:cloudflare, by the real wrangler,", () => {
   });
 
   it.each(Array.from({ length: 10 }, (_, index) => index + 1))(
-    "goes on where it was cut off after change %i",
+    "resumes where it was cut off after change %i",
     async (number) => {
       const { account, cutOff, person, stand } = deployment();
       await stand();

@@ -36,7 +36,7 @@ const remade = (of: string, to: string) => [
 ];
 
 describe("npm run deploy:cloudflare compares the ledger's tables with the migrations'", () => {
-  it("and goes on where they are the same, however they were written", async () => {
+  it("and continues if they are the same, however they were written", async () => {
     await deployAfter(...remade("", ""));
     expect(again.printed).toContain("The ledger's tables are up to date.");
     expect(deployed()).toHaveLength(2);

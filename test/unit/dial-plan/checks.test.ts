@@ -58,7 +58,7 @@ describe("the checks of a dial plan", () => {
     expect(problems[0]?.startsWith(place), problems[0]).toBe(true);
   });
 
-  it("leave their secrets' names to no account", () => {
+  it("reserve the names of their secrets, which no account may use", () => {
     const answer = readDialPlan({ ...testPlan, providers: { "checks-crm": { type: "webhook" } } });
     expect("problems" in answer && answer.problems[0]?.message).toBe(
       "must not begin with events or checks",

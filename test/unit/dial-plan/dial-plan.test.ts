@@ -278,7 +278,7 @@ describe("the dial plan", () => {
     },
   );
 
-  it("takes one call a second of a carrier's account, unless the plan says otherwise", () => {
+  it("limits a carrier's account to one call a second, unless the plan says otherwise", () => {
     const agents = {
       carrier: { provider: "twilio", from: "+12025550100", stream: "wss://example.com/" },
       own: { provider: "webhook", url: "https://example.com/dial" },

@@ -77,7 +77,7 @@ describe("an agent's retry", () => {
     expect(problemsOf({ ...retry, ...wrong })).toEqual([problem]);
   });
 
-  it("comes sooner by RETRY_SPEED, which is refused unless every call goes to this machine", () => {
+  it("is sped up by RETRY_SPEED, which is refused unless every call goes to this machine", () => {
     const local = { provider: "webhook", url: "http://127.0.0.1:9/dial", retry };
     const parse = (agents: object, RETRY_SPEED: string) =>
       parseDialPlan(

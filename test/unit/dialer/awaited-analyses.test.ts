@@ -210,7 +210,7 @@ describe("the number of an ended call", () => {
   });
 
   it.each([600])(
-    "is given up though %i younger calls of that account wait",
+    "is erased though %i younger calls of that account wait",
     inSlowTier,
     async (count) => {
       const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };

@@ -96,7 +96,7 @@ describe("the results of one delivery", () => {
     expect(await completedNow()).toEqual([1]);
   });
 
-  it("stand though they could not be counted", async () => {
+  it("are stored though they could not be counted", async () => {
     const { bench, rows, callback } = await createBench(2);
     const { completedNow } = watchUsage(bench);
     bench.deps.documents = withMethods(bench.deps.documents, { addAll: boom });
@@ -113,7 +113,7 @@ describe("the results of one delivery", () => {
 });
 
 describe("the events of one delivery", () => {
-  it("are told of by one message, once each is written", async () => {
+  it("are announced by one message, once each is written", async () => {
     const { bench, rows, callback, takeDelivered } = await createBench(8);
     await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
     expect(await bench.deliverEvents()).toEqual(rows.map(() => "ack"));
@@ -126,7 +126,7 @@ describe("the events of one delivery", () => {
     expect(calls.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
   });
 
-  it("are told of within a second, though another account keeps the delivery busy", async () => {
+  it("are announced within a second, though another account keeps the delivery busy", async () => {
     const { bench, rows, callback } = await createBench(2);
     const [one, other] = rows;
     if (one === undefined || other === undefined) throw new Error("there are two");
@@ -151,7 +151,7 @@ describe("the events of one delivery", () => {
     expect(sentAt.map((at) => at - beganAt)).toEqual([1_000, 20_000]);
   });
 
-  it("stand though the message could not be sent, and a sweep has them told", async () => {
+  it("are stored though the message could not be sent, and a sweep sends it", async () => {
     const { bench, rows, callback } = await createBench(1);
     await bench.eventsQueue.sendMany(rows.map((row) => callback(row)));
     bench.deps.eventsQueue = { ...bench.eventsQueue, sendMany: boom };

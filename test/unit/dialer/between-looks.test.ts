@@ -23,7 +23,7 @@ const noted = async (bench: Bench) =>
 
 describe("a dispatcher that follows another one", () => {
   it(
-    "gives out no moment of a slow pace twice, so that two clients go on in turn",
+    "gives out no moment of a slow pace twice, so that two clients take turns",
     inSlowTier,
     async () => {
       const bench = createDialerBench({
@@ -97,7 +97,7 @@ describe("rows that were handed out", () => {
 });
 
 describe("the reason for which an account stands still", () => {
-  it("is a pause as long as it lasts", () => {
+  it("is a pause only while the pause lasts", () => {
     const entry = { client: "", agents: {}, completed: [], allowance: 0, why: null, sent: [] };
     const notes = createAccountRecords({ [account]: entry });
     const why = () => notes.toDocument(createInFlight(), new Set())[account]?.why;
@@ -136,7 +136,7 @@ describe("rows that a delivery leaves as they are", () => {
 });
 
 describe("why an account stands still", () => {
-  it("is no pause any more once it is resumed, also where nothing of it is due", async () => {
+  it("is no longer a pause once its agent is resumed, even if nothing is due", async () => {
     const bench = createDialerBench({ startAt, plan: { agents: { agent_sales: webhook } } });
     await putWaiting(bench, 1, 600_000);
     const key = pauseKeyOf({ agent: "agent_sales" });

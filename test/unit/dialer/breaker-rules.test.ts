@@ -37,7 +37,7 @@ describe("an open breaker", () => {
     expect(await answer("account_refused", true)).toBeUndefined();
   });
 
-  it("hears no failure of a request that was sent before it opened", async () => {
+  it("ignores failures of requests that were sent before it opened", async () => {
     const bench = createBench();
     const sentAt = bench.now() - 5_000;
     await openBreaker(bench, own, { cause: "busy" });
@@ -68,7 +68,7 @@ describe("the counts of failures", () => {
     expect(opened(bench)).toEqual([own]);
   });
 
-  it("are not ended by a success that was sent before they began", async () => {
+  it("are not reset by a success whose request was sent before they began", async () => {
     const bench = createBench();
     const key = { kind: "counters", key: account } as const;
     const current = { since: bench.now(), inRow: 9, of_shop: 9 };

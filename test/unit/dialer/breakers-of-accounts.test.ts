@@ -79,7 +79,7 @@ describe("an account's breaker by two of its backlogs", () => {
     expect(await stateOfBreaker(bench, account)).not.toBe("open");
   });
 
-  it("is not concerned with refused agents and calls", inSlowTier, async () => {
+  it("ignores refused agents and calls", inSlowTier, async () => {
     const bench = createBench();
     for (const client of ["a", "b"]) {
       await dialEach(bench, [{ kind: "route_refused", code: "from_unknown" }], { client });
@@ -101,7 +101,7 @@ describe("an account's breaker by ten unanswered in a row", () => {
     expect(opened(bench)).toEqual([account]);
   });
 
-  it("starts anew after an answer", inSlowTier, async () => {
+  it("counts anew after an answer", inSlowTier, async () => {
     const bench = createBench();
     for (let n = 0; n < 40; n++) {
       await dialEach(bench, [n % 10 === 9 ? placed : unreachable], { client: `client ${n}` });
@@ -127,7 +127,7 @@ describe("an account's breaker by ten unanswered in a row", () => {
     expect(opened(bench)).toEqual([account]);
   });
 
-  it("is not ended by a success that was sent before the first of them was answered", async () => {
+  it("is not reset by a success whose request was sent before the first of them was answered", async () => {
     const bench = createBench({ concurrency: 25 });
     const [slow] = await putDue(bench, 1, { client: "slow" });
     const early = [];
@@ -146,7 +146,7 @@ describe("an account's breaker by ten unanswered in a row", () => {
 });
 
 describe("an account's open breaker", () => {
-  it("hears no answer to a request that was sent before it opened", async () => {
+  it("ignores answers to requests that were sent before it opened", async () => {
     const bench = createBench({ concurrency: 25 });
     const [slow] = await putDue(bench, 1, { client: "slow" });
     const failing = [
@@ -207,7 +207,7 @@ describe("an account's open breaker", () => {
   });
 
   it(
-    "lets everybody go on within seconds of recovery, at most doubling from look to look",
+    "lets all backlogs continue within seconds of recovery, at most doubling from look to look",
     inSlowTier,
     async () => {
       const bench = createBench();

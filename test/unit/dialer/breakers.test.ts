@@ -74,7 +74,7 @@ describe("unreachable", () => {
     ["a placed call", placed],
     ["a rejection", { kind: "rejected", code: "http_400" }],
     ["429", busy()],
-  ])("is ended by an answer: %s", inSlowTier, async (_, answer) => {
+  ])("is reset by an answer: %s", inSlowTier, async (_, answer) => {
     const bench = createBench();
     await dialEach(bench, times(4, unreachable));
     await dialEach(bench, [answer]);
@@ -132,7 +132,7 @@ describe("unreachable", () => {
     expect(await documentOf(bench, "counters", own)).toBeUndefined();
   });
 
-  it("that cannot be counted costs no outcome", async () => {
+  it("that cannot be counted loses no outcome", async () => {
     const bench = createBench();
     bench.breakDocuments({ add: () => Promise.reject(new Error("unreachable")) });
     bench.answer = async () => unreachable;
@@ -202,7 +202,7 @@ describe("429", () => {
     },
   );
 
-  it("instead of silence has its calls probed soon: nobody was phoned", async () => {
+  it("after silence has the breaker probed soon, as nobody was phoned", async () => {
     const bench = createBench();
     await dialEach(bench, times(5, unreachable));
     bench.advance(5_000);
@@ -230,7 +230,7 @@ describe("429", () => {
 
   // The first ones, of a quick look, and of a later look.
   it.each([0, 4, 5, 6, 7, 30])(
-    "that one number always draws holds no others: the %i.",
+    "that one number always gets does not hold the other calls (position %i)",
     inSlowTier,
     async (at) => {
       const bench = createBench();

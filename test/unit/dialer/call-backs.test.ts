@@ -99,7 +99,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(bench, next)).toBeUndefined();
   });
 
-  it("is heard with the first status that ends the call, and neither before nor after it", async () => {
+  it("is promised a call-back only with the first status that ends the call", async () => {
     const during = await dial();
     await during.report({ result: live, wished: inMs(during.bench, hourMs) });
     expect(await rowOf(during.bench, during.call)).not.toHaveProperty("callBack");
@@ -114,7 +114,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(after.bench, after.next)).toBeUndefined();
   });
 
-  it("is not promised what is not made, where the call's end stays unknown", async () => {
+  it("is promised no call-back if the call's result stays unknown", async () => {
     const { bench, call, report, next } = await dial();
     await report({ result: { ...completed, status: "unknown" }, wished: inMs(bench, hourMs) });
     expect(await rowOf(bench, call)).toMatchObject({ callBack: { reason: "too_late" } });
@@ -122,7 +122,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(bench, next)).toBeUndefined();
   });
 
-  it("is not called by a promise if the number is listed by then", async () => {
+  it("is not called back if the number is on the do-not-call list by then", async () => {
     const { bench, report, next } = await dial();
     await report({ wished: inMs(bench, 2 * hourMs) });
     await report({ optedOut: true });
@@ -131,7 +131,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowOf(bench, next)).toMatchObject({ reason: "do_not_call" });
   });
 
-  it("has the first wish counted, of five and of two that contradict", inSlowTier, async () => {
+  it("is called back as first wished, whatever wishes follow", inSlowTier, async () => {
     const { bench, call, report, next } = await dial();
     const first = bench.now() + 5 * hourMs;
     for (const hours of [5, 6, 1, 48, 5]) {
@@ -385,7 +385,7 @@ describe("a wish in a provider's analysis", () => {
     expect(bench.eventsOf("result.contradicted")).toEqual([]);
   });
 
-  it("of a contradicted end promises nothing more", async () => {
+  it("promises nothing if the call's end is contradicted", async () => {
     const { bench, call, next } = await dial({}, vapi);
     bench.record = async () => pending;
     await pollAfter(bench, 2);

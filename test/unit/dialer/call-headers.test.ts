@@ -220,7 +220,7 @@ describe("an urgent call", () => {
     expect(idsDispatched(bench)).toHaveLength(5);
   });
 
-  it("has the answers of its client's and agent's other calls", async () => {
+  it("uses the answer speed of its client's and agent's other calls", async () => {
     const bench = createDialerBench({ startAt });
     await putWaiting(bench, 1, 0, { urgent: true });
     await bench.simulate(10);
@@ -235,7 +235,7 @@ describe("an urgent call", () => {
     expect(other?.value.isUrgent).toBeUndefined();
   });
 
-  it("that is sent back keeps its level", async () => {
+  it("that must wait again stays urgent", async () => {
     const bench = createDialerBench({ startAt });
     bench.answer = async () => ({ kind: "not_placed", code: "http_429", retryAfterSeconds: 60 });
     const call = firstOf(await putWaiting(bench, 1, 0, { urgent: true }));

@@ -123,7 +123,7 @@ describe("a frequency cap", () => {
   });
 
   it.each([60, 179, 181])(
-    "tells so of a call that expires %i seconds after it was looked at, in whatever way it ends",
+    "is the reason of a call that expires %i seconds after it was looked at, however it ends",
     inSlowTier,
     async (seconds) => {
       const bench = capped({ expireAfterHours: 1 });
@@ -141,7 +141,7 @@ describe("a frequency cap", () => {
     },
   );
 
-  it("is no reason of a call that expires while hours are closed", inSlowTier, async () => {
+  it("is not the reason of a call that expires while hours are closed", inSlowTier, async () => {
     const plan = { callingHours: { default: { "mon-sun": ["09:00-10:30"] } }, expireAfterHours: 2 };
     const bench = capped({ maxCalls: { count: 1, days: 1 / 24 }, ...plan });
     await sendTo(bench, 2);
@@ -309,7 +309,7 @@ describe("a frequency cap", () => {
     expect(bench.dialed).toHaveLength(3);
   });
 
-  it("keeps back a resend whose first claim died before it was counted: it has no entry yet", async () => {
+  it("delays a resend whose first claim died before it was counted: it has no entry yet", async () => {
     const agents = { agent_sales: { ...webhook, idempotent: true } };
     const bench = capped({ ...one, agents });
     const call = aCallNow(bench, { phone_number: number, timezone: "UTC" });
@@ -374,7 +374,7 @@ describe("a frequency cap", () => {
     expect(idsDialed(bench)).toEqual([call.id]);
   });
 
-  it("in conflict four times in a row makes the call wait, without an entry", async () => {
+  it("makes the call wait, without an entry, after four write conflicts in a row", async () => {
     const bench = capped(one);
     let conflicts = 0;
     bench.breakDocuments({

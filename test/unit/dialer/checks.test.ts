@@ -154,7 +154,7 @@ describe("a check before the call", () => {
     expect(isOnDoNotCallList({ hashes }, read, numbers.keyNames)).toBe(true);
   });
 
-  it("that asks for a wait gets it, and is asked again", async () => {
+  it("that asks for a wait delays the call, and is asked again", async () => {
     const bench = create();
     const until = bench.now() + 10 * minute * 1000;
     bench.check = async () =>
@@ -168,7 +168,7 @@ describe("a check before the call", () => {
   });
 
   it(
-    "that fails is asked again after minutes that grow, and the call is lost by nothing",
+    "that fails is asked again at growing intervals, and the call is not lost",
     inSlowTier,
     async () => {
       const bench = create();

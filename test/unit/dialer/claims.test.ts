@@ -83,7 +83,7 @@ describe("a claim", () => {
 
   // The first version left such a row DIALING, so that nobody dialed the call and a person had to look at it.
   it.each([0, 1, 4, 6, 30, 61, 3600])(
-    "that was given up and lands %i s later, having sent nothing, is undone, and its call is dialed once",
+    "that was abandoned and lands %i s later, having sent nothing, is undone, and its call is dialed once",
     inSlowTier,
     async (seconds) => {
       const bench = createDialerBench();
@@ -109,7 +109,7 @@ describe("a claim", () => {
     },
   );
 
-  it("that was given up of a row that waits, and lands late, is undone too", async () => {
+  it("that was abandoned for a row that waits, and lands late, is undone too", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
     await putIn(bench, "WAITING", call, { dueAt: bench.now() });
@@ -130,7 +130,7 @@ describe("a claim", () => {
     expect(await stateOf(bench, call)).toBe("PLACED");
   });
 
-  it("that was given up of a resend, and lands late, leaves the call UNKNOWN", async () => {
+  it("that was abandoned for a resend, and lands late, leaves the call UNKNOWN", async () => {
     const agent_sales = { provider: "webhook", url: "http://127.0.0.1:9/dial", idempotent: true };
     const bench = createDialerBench({ plan: { agents: { agent_sales } } });
     const call = aCallNow(bench);

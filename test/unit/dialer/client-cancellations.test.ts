@@ -29,7 +29,7 @@ describe("a client's cancellation", () => {
     expect(await rowOf(bench, call)).toMatchObject({ state: "CANCELLED", reason: "client" });
   });
 
-  it("is told as the operator's where an operator has cancelled too", async () => {
+  it("is reported as the operator's if an operator has cancelled too", async () => {
     const bench = createDialerBench();
     const call = callTo("agent_sales");
     await cancel(bench, { agent: "agent_sales" }, { at: call.acceptedAt });

@@ -171,7 +171,7 @@ describe("a dead letter that cannot be read or written", () => {
       },
       "failed",
     ],
-  ])("as it %s, is not done with", async (_, make, handled) => {
+  ])("is not treated as handled: it %s", async (_, make, handled) => {
     const bench = createDialerBench();
     expect(await settleDeadLetter(bench, [make(bench)])).toEqual([handled]);
     expect(bench.dialed).toEqual([]);

@@ -152,7 +152,7 @@ describe("a delivery", () => {
     },
   );
 
-  it("adds to the counts of the hour, and goes on if it cannot", async () => {
+  it("adds to the counts of the hour, and continues if it cannot", async () => {
     const bench = createDialerBench();
     bench.answer = async ({ request }) =>
       request.phone_number.endsWith("0") ? { kind: "rejected", code: "x" } : { kind: "placed" };

@@ -76,7 +76,7 @@ describe("dispatchers", () => {
     expect(idsDispatched(bench)).toHaveLength(1);
   });
 
-  it("go on with the turns where the last one stood", inSlowTier, async () => {
+  it("continue the turns where the last dispatcher stopped", inSlowTier, async () => {
     const plan = { providers: { webhook: { callsPerSecond: 0.1 } } };
     const bench = createDialerBench({ startAt, plan });
     for (const client of ["a", "b", "c", "d"]) await putWaiting(bench, 30, 0, { client });
@@ -211,7 +211,7 @@ describe("a dispatcher", () => {
     expect(idsDispatched(bench)).toEqual([]);
   });
 
-  it("is not followed by a dialer whose plan sends the call to another account", async () => {
+  it("has its dispatch ignored by a dialer whose plan routes the call to another account", async () => {
     const bench = createDialerBench({ startAt });
     const [call] = await putWaiting(bench, 1, 0);
     await bench.send({ kind: "dispatch", rows: [{ id: call?.id ?? "", account: "another" }] });

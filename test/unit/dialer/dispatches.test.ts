@@ -318,7 +318,7 @@ describe("a dispatcher that ends", () => {
     expect(idsDialed(bench)).toEqual([call?.id]);
   });
 
-  it("looks once more after it has said so: a row that was written meanwhile has woken nobody", async () => {
+  it("looks once more after announcing its end: a row written meanwhile has woken nobody", async () => {
     const bench = createBench({ isNew: true });
     const call = aCallNow(bench);
     let isWritten = false;

@@ -136,7 +136,7 @@ describe("an erasure of a number", () => {
     expect(remembered?.value.nextAt).toBe(bench.now() + 86_400_000);
   });
 
-  it("is not whole while a row can be read by a later version alone", async () => {
+  it("is incomplete while only a later version can read a row", async () => {
     const bench = createDialerBench({ plan });
     bench.rows.list = async () => ({ rows: [], unreadable: 1 });
     expect(await erase(bench)).toEqual({ erased: 0, pending: [], isWhole: false });

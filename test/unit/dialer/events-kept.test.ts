@@ -159,7 +159,7 @@ describe("what an event says", () => {
   });
 });
 
-describe("a try to tell an event", () => {
+describe("an attempt to deliver an event", () => {
   it("counts once where two deliveries make it at the same moment", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     const call = await place(bench);
@@ -339,7 +339,7 @@ describe("a receiver", () => {
     expect(most).toBe(6);
   });
 
-  it("that nobody could tell for days raises an alarm with each sweep", async () => {
+  it("that could not be reached for days raises an alarm with each sweep", async () => {
     const bench = createEventsBench({ types: ["call.placed"] });
     await place(bench);
     bench.eventsQueue.take();

@@ -17,7 +17,7 @@ const own = { crm: { url: "http://127.0.0.1:9/crm" } };
 const planWithClientReceiver = { ...twilio, results: {}, ...toldTo({}, own) };
 
 describe("a client that gets a receiver of its own", () => {
-  it("is told there alone, though a message to the former one is under way", async () => {
+  it("gets events only there, though a message to the former receiver is under way", async () => {
     const bench = createEventsBench({ types: ["call.ended"] });
     const call = firstOf(await place(bench, 1));
     bench.changePlan(planWithClientReceiver);
@@ -40,7 +40,7 @@ describe("a client that gets a receiver of its own", () => {
     expect(new Set(bench.posted.map(({ receiver }) => receiver))).toEqual(new Set(["crm"]));
   });
 
-  it("is told there of what was left to tell", inSlowTier, async () => {
+  it("gets pending events there too", inSlowTier, async () => {
     const bench = createEventsBench({ types: ["call.placed", "request.finished"] });
     bench.receive = async () => failed;
     bench.record = async () => completed;
@@ -65,7 +65,7 @@ describe("finished requests", () => {
     bench.answer = async () => ({ kind: "rejected", code: "no", blamesNumber: true });
   };
 
-  it("are told however old, and however many others are under way", inSlowTier, async () => {
+  it("are reported however old, and however many others are under way", inSlowTier, async () => {
     for (const offset of [0, 1, 2, 3, 4]) {
       const bench = createEventsBench(finished);
       rejectAll(bench);
@@ -123,7 +123,7 @@ describe("finished requests", () => {
     },
   );
 
-  it("are told though calling up takes all of a sweep's time", async () => {
+  it("are reported though listing backlogs takes all of a sweep's time", async () => {
     const bench = createEventsBench(finished);
     rejectAll(bench);
     await place(bench, 1);
@@ -143,7 +143,7 @@ describe("finished requests", () => {
 });
 
 it(
-  "an alarm tells of a receiver that has been away for days, however it is probed",
+  "an alarm names a receiver that has been away for days, however it is probed",
   inSlowTier,
   async () => {
     const bench = createEventsBench({ types: ["call.placed"] });

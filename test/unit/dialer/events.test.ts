@@ -26,7 +26,7 @@ import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 const hourMs = 3_600_000;
 
 describe("events of a call", () => {
-  it("tell that it was placed, and what became of it, without its number", async () => {
+  it("report that it was placed and its result, without its number", async () => {
     const vapi = { provider: "vapi", agent: "a-1", from: "p-1" };
     const agents = { agents: { agent_sales: vapi } };
     const bench = createEventsBench({ echo: ["lead_id", "absent"] }, agents);
@@ -71,7 +71,7 @@ describe("events of a call", () => {
     expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null, deliverAt: null });
   });
 
-  it("tell once that it was answered, while it is live or with its end", async () => {
+  it("report once that it was answered, while it is live or with its end", async () => {
     const bench = createEventsBench();
     const [one, other] = await place(bench, 2);
     if (one === undefined || other === undefined) throw new Error("they were placed");
@@ -89,7 +89,7 @@ describe("events of a call", () => {
     expect(typesOf(bench, one)).toEqual(["call.placed", "call.answered", "call.ended"]);
   });
 
-  it("tell of two ends where the first was unknown", async () => {
+  it("report a second end if the first was unknown", async () => {
     const bench = createBench({ waitMinutes: 5 }, toldTo({ types: ["call.ended"] }));
     const call = firstOf(await place(bench, 1));
     await deliverFor(bench, 7);
@@ -113,7 +113,7 @@ describe("events of a call", () => {
     ["EXPIRED", "call.expired"],
     ["CANCELLED", "call.cancelled"],
     ["NEEDS_REVIEW", "call.needs_review"],
-  ] as const)("tell that it is %s", async (state, type) => {
+  ] as const)("report that it is %s", async (state, type) => {
     const bench = createEventsBench();
     bench.answer = async () =>
       state === "REJECTED"
@@ -165,7 +165,7 @@ describe("events of a call", () => {
     ]);
   });
 
-  it("leave the row as it is where nobody is told", async () => {
+  it("leave the row as it is if nobody receives them", async () => {
     const bench = createBench();
     const call = firstOf(await place(bench, 1));
     const stored = toStoredRow(await rowOf(bench, call));
@@ -190,7 +190,7 @@ describe("events of a call", () => {
   });
 });
 
-describe("telling an event", () => {
+describe("delivering an event", () => {
   it(
     "is tried ten times over three days under one id, then left to the operator",
     inSlowTier,
@@ -292,7 +292,7 @@ describe("telling an event", () => {
     }
   });
 
-  it("of a slow receiver keeps no other waiting", inSlowTier, async () => {
+  it("to a slow receiver delays no other", inSlowTier, async () => {
     const slow = { url: "http://127.0.0.1:9/slow", types: ["call.placed"] };
     const quick = { ...slow, url: "http://127.0.0.1:9/quick" };
     const bench = createBench(
@@ -327,7 +327,7 @@ describe("telling an event", () => {
   });
 
   it(
-    "goes on although every other write of the ledger or the queue fails",
+    "continues though every other write of the ledger or the queue fails",
     inSlowTier,
     async () => {
       await fc.assert(

@@ -20,7 +20,7 @@ import { inSlowTier } from "#test/support/per-tier.ts";
 
 describe("a finished request", () => {
   const finished = { types: ["request.finished"] };
-  it("is told once all of its calls are over, with their counts", inSlowTier, async () => {
+  it("is reported once all of its calls are over, with their counts", inSlowTier, async () => {
     const bench = createEventsBench(finished);
     const [first, ...rest] = callsNow(bench, 1).flatMap((call) =>
       Array.from({ length: 40 }, (_, index) => ({
@@ -159,7 +159,7 @@ describe("a finished request", () => {
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
 
-  it("is told once although a function that stood still notes it anew", async () => {
+  it("is reported once, though a stalled function notes it again", async () => {
     const bench = createEventsBench(finished);
     bench.answer = async () => ({ kind: "rejected", code: "no_such_number" });
     const call = aCallNow(bench);

@@ -63,7 +63,7 @@ describe("the figures that a sweep logs", () => {
     ]);
   });
 
-  it("leave out breakers by which a provider only slows calls down, of which no alarm tells either", async () => {
+  it("leave out breakers by which a provider only slows calls down, which raise no alarm either", async () => {
     const bench = createDialerBench({ startAt });
     for (const cause of ["busy", "full"] as const) {
       const value = { ...breaker, cause, state: "open" as const };
@@ -102,7 +102,7 @@ describe("the figures that a sweep logs", () => {
     ]);
   });
 
-  it("are left out where they cannot be read, while the sweep goes on", async () => {
+  it("are left out if they cannot be read, while the sweep continues", async () => {
     const bench = createDialerBench({ startAt });
     bench.breakLedger({ list: boom });
     await bench.sweep();

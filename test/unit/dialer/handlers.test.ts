@@ -23,12 +23,12 @@ function createUnconfigured() {
 describe("the events queue", () => {
   const event = (sent: object) => ({ ...delivered(1), open: async () => JSON.stringify(sent) });
 
-  it("is told from the call queue by the end of its name", () => {
+  it("is distinguished from the call queue by the end of its name", () => {
     const names = ["outbound-calls", "x:outbound-calls-events"];
     expect(names.map(handlerFor)).toEqual(["messages", "events"]);
   });
 
-  it("has what no version can read come again, and dials nobody", async () => {
+  it("redelivers messages that no version can read, and dials nobody", async () => {
     const bench = createDialerBench();
     const handlers = createHandlers({ ...bench.deps, settings: { value: bench.deps.settings } });
     const known = event({ kind: "poll", account: "twilio", sentAt: 0 });

@@ -36,7 +36,7 @@ describe("a frequency cap while HASH_KEY is rotated", () => {
     expect((await rotation.dial("after", number))?.state).toBe("PLACED");
   });
 
-  it("is left under both keys by a call that surely was not placed", async () => {
+  it("has no entry under either key for a call that surely was not placed", async () => {
     const rotation = capped(1);
     rotation.bench.answer = async () => ({ kind: "rejected", code: "http_422" });
     await rotation.dial("during", number);

@@ -36,7 +36,7 @@ async function rotate(rotation: RotationBench): Promise<void> {
 }
 
 describe("the do-not-call list while HASH_KEY is rotated", () => {
-  it("is known under both keys, and by nobody under one of them alone", async () => {
+  it("is enforced with both keys, and a process with only one of them dials nobody", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before");
     expect((await rotation.dial("during", number))?.reason).toBe("do_not_call");
@@ -53,7 +53,7 @@ describe("the do-not-call list while HASH_KEY is rotated", () => {
     expect(rotation.bench.dialed).toEqual([]);
   });
 
-  it("stops whoever holds one of the keys alone as soon as a sweep has noted both", async () => {
+  it("stops a process with only one of the keys once a sweep has noted both", async () => {
     const rotation = createRotationBench();
     expect((await rotation.dial("before", number))?.state).toBe("PLACED");
     await rotation.sweep("during");

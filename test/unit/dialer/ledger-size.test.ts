@@ -81,7 +81,7 @@ describe("a ledger that may not grow without end", () => {
     ]);
   });
 
-  it("has the sweep go on where its size cannot be read", async () => {
+  it("lets the sweep continue if its size cannot be read", async () => {
     const { bench, pass } = createSizedBench(95);
     bench.deps.ledgerSize = boom;
     await pass(1);

@@ -244,7 +244,7 @@ describe("a call that is looked for by its number", () => {
     bench.answer = async () => unknown;
   };
 
-  it("is the only candidate there is, whose id no other call can take", async () => {
+  it("is matched to the only candidate, whose id no other call can take", async () => {
     const { bench, call, row } = await found(() => byNumber("CA1"));
     expect(row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
     const document = await documentOf(bench, "provider-id", JSON.stringify(["twilio", "CA1"]));
@@ -254,12 +254,12 @@ describe("a call that is looked for by its number", () => {
   it.each([
     ["none", byNumber()],
     ["two", byNumber("CA1", "CA2")],
-  ])("is not known with %s, and goes to a person", async (_, answer) => {
+  ])("is not matched (candidates: %s), and goes to a person", async (_, answer) => {
     const { row } = await found(() => answer);
     expect(row.state).toBe("NEEDS_REVIEW");
   });
 
-  it("is not the candidate that another row has been placed as", async () => {
+  it("is not matched to a candidate that another row was placed as", async () => {
     const placed: DialOutcome = { kind: "placed", providerCallId: "CA1" };
     const one = await found(
       () => byNumber("CA1"),
@@ -273,7 +273,7 @@ describe("a call that is looked for by its number", () => {
     expect(two.row).toMatchObject({ state: "PLACED", providerCallId: "CA2" });
   });
 
-  it("is not known beside a call that another provider may have placed through the carrier", async () => {
+  it("is not matched beside a call that another provider may have placed through the carrier", async () => {
     const { row } = await found(
       () => byNumber("CA_of_Vapi"),
       async (bench) => {
@@ -286,7 +286,7 @@ describe("a call that is looked for by its number", () => {
     expect(row.state).toBe("NEEDS_REVIEW");
   });
 
-  it("is not known beside a call that only a later version can read", async () => {
+  it("is not matched beside a call that only a later version can read", async () => {
     const { row } = await found(
       () => byNumber("CA1"),
       async (bench) => {
@@ -297,7 +297,7 @@ describe("a call that is looked for by its number", () => {
     expect(row.state).toBe("NEEDS_REVIEW");
   });
 
-  it("is not known before its time is over, when the ledger's index may lack another's row", async () => {
+  it("is not matched before its time is over, as the ledger's index may lack another call's row", async () => {
     const { bench, asked, answering } = createBench({ reviewAfterSeconds: 20 });
     const call = callTo("twilio");
     answering(() => byNumber("CA1"));
@@ -313,7 +313,7 @@ describe("a call that is looked for by its number", () => {
   it.each<[string, DialOutcome]>([
     ["another unknown call to the number", unknown],
     ["one that waits for a person, whatever for,", { kind: "forbidden", code: "http_403" }],
-  ])("is not known where %s overlaps it", async (_, outcome) => {
+  ])("is not matched if %s overlaps it", async (_, outcome) => {
     const { bench, row } = await found(
       () => byNumber("CA1"),
       (before) => other(before, outcome),
@@ -323,7 +323,7 @@ describe("a call that is looked for by its number", () => {
   });
 
   it(
-    "is known beside one that was surely not placed, and one of another time",
+    "is matched beside a call that was surely not placed, and beside a call of another time",
     inSlowTier,
     async () => {
       const { row } = await found(
@@ -339,7 +339,7 @@ describe("a call that is looked for by its number", () => {
   );
 
   it(
-    "is not known beside one of minutes before, whose provider may have been late",
+    "is not matched beside a call of minutes before, whose provider may have been late",
     inSlowTier,
     async () => {
       const { row } = await found(
@@ -353,7 +353,7 @@ describe("a call that is looked for by its number", () => {
     },
   );
 
-  it("is known by its number while HASH_KEY is rotated, and not beside a call hashed under the other key", async () => {
+  it("is matched while HASH_KEY is rotated, but not beside a call hashed under the other key", async () => {
     for (const isBeside of [false, true]) {
       const { bench, answering } = createBench();
       const { settings } = bench.deps;
@@ -369,7 +369,7 @@ describe("a call that is looked for by its number", () => {
     }
   });
 
-  it("is not known by its number once HASH_KEY is another", async () => {
+  it("is not matched once HASH_KEY is another", async () => {
     const { bench, answering } = createBench();
     const call = callTo("twilio");
     answering(() => byNumber("CA1"));
@@ -380,7 +380,7 @@ describe("a call that is looked for by its number", () => {
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 
-  it("never has an id that another call has taken, and keeps the one that it took itself", async () => {
+  it("never gets an id that another call has taken, and keeps the id that it took itself", async () => {
     const key = { kind: "provider-id", key: JSON.stringify(["twilio", "CA1"]) } as const;
     const taken = (by: (id: string) => string) => {
       let bench: Bench | undefined;
@@ -399,7 +399,7 @@ describe("a call that is looked for by its number", () => {
     expect((await taken((id) => id)).row).toMatchObject({ state: "PLACED", providerCallId: "CA1" });
   });
 
-  it("is not known among a hundred calls to one number", inSlowTier, async () => {
+  it("is not matched among a hundred calls to one number", inSlowTier, async () => {
     const { row } = await found(
       () => byNumber("CA1"),
       async (bench) => {

@@ -70,7 +70,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm", state: "PLACED" }]);
   });
 
-  it("tells the result of a call that was found after the restore, or that an operator has marked placed", async () => {
+  it("reports the result of a call that was found after the restore, or that an operator has marked placed", async () => {
     for (const found of [{ lostUntil: 1 }, { claims: [], claimedAt: null, route: null }]) {
       const bench = createBench();
       const row = await rowFor(bench, "PLACED");
@@ -88,7 +88,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
     expect(await rowOf(bench, row)).toEqual(row);
   });
 
-  it("is not one of a claim that certainly placed nothing", async () => {
+  it("changes nothing if the claim certainly placed nothing", async () => {
     const bench = createBench();
     const row = await rowFor(bench, "WAITING");
     await put(bench, { ...row, released: ["lost"], version: "released" });

@@ -126,7 +126,7 @@ describe("a callee who asks not to be called again", () => {
     await expect(isListed(bench, "a0".repeat(32))).rejects.toThrow(/another HASH_KEY/);
   });
 
-  it("is one whose callback verifies: another one lists nobody", async () => {
+  it("is listed only by a callback that verifies", async () => {
     const bench = createBench();
     bench.told = async () => ({ kind: "unverified" });
     await callBack(bench, await place(bench));
@@ -150,7 +150,7 @@ describe("a callee who asks not to be called again", () => {
     expect(await rowOf(bench, placed)).toMatchObject({ optedOut: true });
   });
 
-  it("is told of once, and a callback that comes again changes nothing", async () => {
+  it("is reported once, and a repeated callback changes nothing", async () => {
     const bench = createBench(toldTo());
     const placed = await place(bench);
     await callBack(bench, placed);

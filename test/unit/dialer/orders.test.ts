@@ -217,7 +217,7 @@ describe("an operator's pause", () => {
     expect(waiting.some(({ reason }) => reason === "paused")).toBe(true);
   });
 
-  it("lets go into their hours, and by their account's pace", async () => {
+  it("releases its calls within their hours, and at their account's pace", async () => {
     const bench = createDialerBench({
       startAt: "2026-06-01T22:00Z",
       plan: {

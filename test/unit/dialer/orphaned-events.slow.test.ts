@@ -47,7 +47,7 @@ describe("events of a receiver that has left the plan", () => {
     );
   });
 
-  it("raise none once it is back, and are told then", async () => {
+  it("raise no alarm once the receiver is back, and are then delivered", async () => {
     const { bench, call, alarms, passDays } = await createPending();
     bench.changePlan(withoutReceivers);
     await passDays(1);

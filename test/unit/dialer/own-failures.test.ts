@@ -23,7 +23,7 @@ const resultsOf = async (bench: Bench, calls: readonly { id: string }[]) =>
 
 describe("a row whose record cannot be handled", () => {
   it(
-    "is put back with an alarm, and keeps back no other result of its account",
+    "is put back with an alarm, and delays no other result of its account",
     inSlowTier,
     async () => {
       const { bench, first, others } = await createPlaced(3);

@@ -56,7 +56,7 @@ describe("posting an event", () => {
     ["120", 120_000],
     ["Sat, 21 Nov 2026 09:30:00 GMT", 1_800_000],
     ["soon", undefined],
-  ])("tells how long the receiver asks to wait: %s", async (retryAfter, retryAfterMs) => {
+  ])("returns how long the receiver asks to wait: %s", async (retryAfter, retryAfterMs) => {
     const receiver = await startTestReceiver((_request, response) =>
       response.writeHead(503, { "retry-after": retryAfter }).end(),
     );
@@ -64,7 +64,7 @@ describe("posting an event", () => {
     expect(await post(receiver.url, undefined, now)).toMatchObject({ status: 503, retryAfterMs });
   });
 
-  it("tells why no answer came, without a word of the error's message", async () => {
+  it("says why no answer came, without a word of the error's message", async () => {
     const closed = `http://127.0.0.1:${await freePort()}/`;
     expect(await post(closed)).toEqual({ error: "ECONNREFUSED" });
     const receiver = await startTestReceiver((_request, response) => void response.destroy());

@@ -220,7 +220,7 @@ describe("Node's client, for a URL that a client chose", () => {
     ]);
   });
 
-  it("tells a name that has no address from one that has a private one", async () => {
+  it("distinguishes a name without an address from a name with a private address", async () => {
     const resolve: Resolve = (_hostname, _options, done) =>
       done(Object.assign(new Error("none"), { code: "ENOTFOUND" }));
     const sending = createSendByNode(resolve)("https://gone.example.com/", {
@@ -231,7 +231,7 @@ describe("Node's client, for a URL that a client chose", () => {
   });
 
   // An error that is thrown here would end the process, with all that it dials.
-  it("goes on after a name that cannot be resolved", async () => {
+  it("continues after a name that cannot be resolved", async () => {
     const error = await new Promise((asked) =>
       createPublicLookup()(`${"x".repeat(300)}.invalid`, { all: true }, asked),
     );

@@ -69,7 +69,7 @@ describe("a purge", () => {
   });
 
   it(
-    "goes through any number of rows, page by page, and goes on where it had no time",
+    "goes through any number of rows, page by page, and resumes where its time ran out",
     inSlowTier,
     async () => {
       const bench = createBench();

@@ -91,7 +91,7 @@ describe("a test event", () => {
     expect(new Set(postsTo(bench, main).map(({ id }) => id)).size).toBe(4);
   });
 
-  it("is nothing for a receiver that is gone, or after ten minutes", async () => {
+  it("is not sent to a receiver that is gone, nor after ten minutes", async () => {
     const bench = createClientReceiverBench();
     await setReceivers(bench, "crm", { main: {} });
     await sendTestEvent({ client: "crm", name: "gone", id: "test_1" }, bench.deps);
@@ -124,7 +124,7 @@ describe("a replay", () => {
     expect(ids).toEqual(wanted.map(({ id }) => `${id}.1`).toSorted());
   });
 
-  it("of 1,200 events goes on over many requests, and through those of many calls", async () => {
+  it("of 1,200 events continues over many requests, and through those of many calls", async () => {
     const bench = createClientReceiverBench();
     await setReceivers(bench, "crm", { main: {} });
     const from = bench.now();

@@ -191,7 +191,7 @@ describe("a refusal of the agent", () => {
     expect(await documentOf(bench, "counters", account)).toBeUndefined();
   });
 
-  it("is over once the plan was corrected, by the next probe", inSlowTier, async () => {
+  it("clears with the next probe once the plan is corrected", inSlowTier, async () => {
     const bench = createBench();
     bench.answer = async (_, route) =>
       "from" in route && route.from === "n" ? agentRefused : placed;

@@ -20,7 +20,7 @@ const confirmed = suspendedAt(1_000_000, {
   by: "operator",
 });
 
-it("a replay goes on behind a page that is shorter than was asked for", async () => {
+it("a replay continues after a page that is shorter than was asked for", async () => {
   const bench = createDialerBench();
   const { deps } = bench;
   const numbers = ["+12025550111", "+12025550112", "+12025550113"].map((number) => hashOf(number));

@@ -37,7 +37,7 @@ async function replay(bench: Bench, more: object = {}): Promise<number> {
 }
 
 describe("events that are replayed", () => {
-  it("are told once more, under the same ids and with the same words", async () => {
+  it("are delivered once more, under the same ids and with the same content", async () => {
     const bench = createEventsBench();
     const calls = await place(bench, 3);
     bench.record = async () => completed;
@@ -88,7 +88,7 @@ describe("events that are replayed", () => {
     expect(await replay(bench, { exhausted: true })).toBe(0);
   });
 
-  it("stay so although a delivery that told them before writes that only now", async () => {
+  it("stay pending though an earlier delivery records only now that it delivered them", async () => {
     const bench = createEventsBench({ types: ["request.finished"] });
     bench.record = async () => completed;
     const { promise: answered, resolve: answer } = Promise.withResolvers<EventAnswer>();
@@ -111,7 +111,7 @@ describe("events that are replayed", () => {
     expect(await bench.documents.list("request", { limit: 10 })).toEqual([]);
   });
 
-  it("are told although such a delivery has noted that they were told", async () => {
+  it("are delivered though an earlier delivery has recorded them as delivered", async () => {
     const bench = createEventsBench({ types: ["request.finished"] });
     bench.record = async () => completed;
     const [call] = await place(bench, 1);
@@ -153,7 +153,7 @@ const anyStep = fc.record({
 const dueOf = ({ events: all }: CallRow, sequence: number) =>
   all.find((one) => one.sequence === sequence)?.dueAt ?? 0;
 
-it("a row is in the list in which its events are found, whatever is told and replayed", () => {
+it("a row is in the list in which its events are found, whatever is delivered and replayed", () => {
   fc.assert(
     fc.property(fc.array(anyStep, { maxLength: 80 }), (steps) => {
       let row: CallRow = {

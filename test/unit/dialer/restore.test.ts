@@ -158,7 +158,7 @@ describe("a ledger that was restored", () => {
   });
 
   it(
-    "has each call asked for before it goes to review, though many come due at once",
+    "looks each call up before it goes to review, though many come due at once",
     inSlowTier,
     async () => {
       const bench = createDialerBench({ startAt, plan: asked });
@@ -186,7 +186,7 @@ describe("a ledger that was restored", () => {
   });
 
   it(
-    "takes a call found by its number, or a record of one attempt, for no proof",
+    "does not take a call found by its number, or a record of one attempt, as proof",
     inSlowTier,
     async () => {
       for (const agent_id of ["agent_numbered", "agent_sales"]) {

@@ -34,7 +34,7 @@ const callback = async (bench: Bench, call: { id: string }) => {
   return bench.deliverEvents();
 };
 
-describe("a result that is told", () => {
+describe("a result that is reported", () => {
   it("changes only from live, or from unknown to an end", async () => {
     const bench = createDialerBench({ plan: { ...twilio, results: {} } });
     const placed = await putIn(bench, "PLACED", aCallNow(bench), { route });
@@ -121,7 +121,7 @@ describe("a placed call", () => {
     expect(await rowOf(bench, call)).toMatchObject({ result: { status: "unknown" } });
   });
 
-  it("is not asked about if its provider has no records, but waited for if it tells by itself", async () => {
+  it("is not asked about if its provider has no records, but awaited if the provider reports by itself", async () => {
     const bench = createDialerBench({ plan: { results: {} } });
     bench.answer = async () => ({ kind: "placed", providerCallId: "theirs" });
     const call = aCallNow(bench);
@@ -131,7 +131,7 @@ describe("a placed call", () => {
     expect([lane, (dueAt ?? 0) - (claimedAt ?? 0)]).toEqual(["results:webhook", 240 * minuteMs]);
   });
 
-  it("is left as it is by a callback if its provider tells nothing", async () => {
+  it("is left as it is by a callback if its provider reports nothing", async () => {
     const telnyx = { provider: "telnyx", connection: "c", from: "+12025550100" };
     const bench = createDialerBench({ plan: { agents: { agent_sales: telnyx }, results: {} } });
     bench.answer = async () => ({ kind: "placed", providerCallId: "v3:1" });

@@ -43,7 +43,7 @@ describe("the result of a placed call", () => {
     expect(bench.dialed).toHaveLength(1);
   });
 
-  it("is not asked for unless the plan says so, and the row is as before", async () => {
+  it("is not asked for unless the plan says so, and leaves the row unchanged", async () => {
     const bench = createBench(null);
     const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
@@ -155,7 +155,7 @@ describe("the result of a placed call", () => {
     },
   );
 
-  it("keeps waiting while its account is in trouble, and the other account's is told", async () => {
+  it("keeps waiting while its account is in trouble, and the other account's is reported", async () => {
     const agents = {
       agent_sales: { ...twilio.agents.agent_sales },
       agent_support: { ...twilio.agents.agent_sales, provider: "other" },
@@ -173,7 +173,7 @@ describe("the result of a placed call", () => {
     expect(await resultOf(bench, bad)).toMatchObject({ status: "busy" });
   });
 
-  it("is not given up by a dialer whose plan does not ask for results", async () => {
+  it("is not abandoned by a dialer whose plan does not ask for results", async () => {
     const bench = createBench();
     const call = firstOf(await place(bench, 1));
     bench.advance(2 * minuteMs);
@@ -187,7 +187,7 @@ describe("the result of a placed call", () => {
     expect(await resultOf(bench, call)).toMatchObject({ status: "busy" });
   });
 
-  it("that can never be read keeps no other call's waiting, and is given up a day later", async () => {
+  it("that can never be read delays no other call's, and is no longer asked for a day later", async () => {
     const bench = createBench({ waitMinutes: 5 });
     const [bad, good] = await place(bench, 2);
     if (bad === undefined || good === undefined) throw new Error("they were placed");

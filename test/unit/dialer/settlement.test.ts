@@ -167,7 +167,7 @@ describe("a settlement", () => {
     });
   });
 
-  it("that finds another's write is read and applied again, three times, and then goes onto the queue", async () => {
+  it("that conflicts with another write is read and applied again, three times, and then goes onto the queue", async () => {
     for (const [conflicts, queued] of [
       [3, 0],
       [4, 1],
@@ -194,7 +194,7 @@ describe("a settlement", () => {
     }
   });
 
-  it("of an `outcome` finds another's write and is read and applied again", async () => {
+  it("of an `outcome` is read and applied again if it conflicts with another write", async () => {
     const bench = createDialerBench();
     const call = aCall();
     const row = await putIn(bench, "UNKNOWN", call);

@@ -49,7 +49,7 @@ async function tell(bench: Bench, row: CallRow | undefined, claim = row?.claims.
 }
 
 describe("a signed callback", () => {
-  it("tells the result of its call, which is then no longer waited for", async () => {
+  it("reports the result of its call, which is then no longer waited for", async () => {
     const bench = createBench();
     const placed = await place(bench);
     expect(placed).toMatchObject({ state: "PLACED", lane: "results:webhook" });
@@ -77,7 +77,7 @@ describe("a signed callback", () => {
     expect(await rowOf(bench, placed)).toMatchObject({ result: { status: "busy" } });
   });
 
-  it("that tells another end than before is noted once, with an alarm, and the first end stands", async () => {
+  it("that reports a different end is noted once, with an alarm, and the first end stands", async () => {
     const bench = createBench();
     const placed = await place(bench);
     await tell(bench, placed);
@@ -130,7 +130,7 @@ describe("a signed callback", () => {
     expect(await rowOf(bench, row)).toEqual(row);
   });
 
-  it("is told though another one of its call is written at the same moment", async () => {
+  it("is reported though another callback of its call is written at the same moment", async () => {
     const bench = createBench();
     const placed = await place(bench);
     let isFirst = true;
@@ -200,7 +200,7 @@ describe("a signed callback", () => {
     expect(await deliver()).toEqual(["ack"]);
   });
 
-  it("to the address of an account tells of the call and attempt that its body names", async () => {
+  it("to the address of an account applies to the call and attempt that its body names", async () => {
     const bench = createBench();
     const placed = await place(bench);
     const toldOf = (attempt: number): CallbackReport => ({
@@ -217,7 +217,7 @@ describe("a signed callback", () => {
   });
 
   it.each(["PLACED", "UNKNOWN", "NEEDS_REVIEW"] as const)(
-    "of one account tells nothing of another account's call that is %s",
+    "of one account changes nothing about another account's call that is %s",
     async (state) => {
       const bench = createBench();
       const row =

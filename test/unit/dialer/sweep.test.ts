@@ -122,7 +122,7 @@ describe("a sweep", () => {
   });
 
   it(
-    "goes through any number of backlogs, and goes on where it had no time",
+    "goes through any number of backlogs, and resumes where its time ran out",
     inSlowTier,
     async () => {
       const bench = createDialerBench({ plan: { expireAfterHours: 1 }, startAt });

@@ -33,7 +33,7 @@ async function passHours(bench: Bench, hours: number): Promise<void> {
 
 describe("events of a call that is tried again", () => {
   it(
-    "tell the try and the tries left, and one request.finished comes after the last try",
+    "report the try and the tries left, and one request.finished comes after the last try",
     inSlowTier,
     async () => {
       const bench = createRetryBench(retry, toldTo());
@@ -69,7 +69,7 @@ describe("events of a call that is tried again", () => {
     },
   );
 
-  it("tell what the headers of the request said, also of a later try", inSlowTier, async () => {
+  it("report what the headers of the request said, also for a later try", inSlowTier, async () => {
     const bench = createRetryBench(retry, toldTo());
     const campaign = "spring";
     const headers = {
@@ -92,7 +92,7 @@ describe("events of a call that is tried again", () => {
   });
 
   it(
-    "tell of no finished request while its polls are hours late and a try may follow",
+    "report no finished request while its polls are hours late and a try may follow",
     inSlowTier,
     async () => {
       const bench = createRetryBench(retry, toldTo());
@@ -110,7 +110,7 @@ describe("events of a call that is tried again", () => {
   );
 
   it(
-    "tell of no finished request while only a later version can read its last try",
+    "report no finished request while only a later version can read its last try",
     inSlowTier,
     async () => {
       const bench = createRetryBench(retry, toldTo());
@@ -128,7 +128,7 @@ describe("events of a call that is tried again", () => {
     },
   );
 
-  it("tell that no try is left of a call that was declined, or whose try was cancelled", async () => {
+  it("report no try left for a call that was declined, or whose try was cancelled", async () => {
     const bench = createRetryBench(retry, toldTo());
     const { call } = await placeFirst(bench);
     tell(bench, { ...nothing, status: "declined" });

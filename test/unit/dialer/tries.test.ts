@@ -167,7 +167,7 @@ describe("a call of an agent with retry", () => {
     },
   );
 
-  it("leaves rows as they were without it", async () => {
+  it("leaves rows as they were if its agent has no retry", async () => {
     const bench = createBench();
     const call = firstOf(await place(bench, 1));
     const row = await rowOf(bench, call);
@@ -181,7 +181,7 @@ describe("a call of an agent with retry", () => {
 
 describe("a crash between a result and its next try", () => {
   it.each(["of the try's row", "after the try's row"])(
-    "ends no chain: %s",
+    "breaks no chain: %s",
     inSlowTier,
     async (when) => {
       const bench = createRetryBench();
@@ -315,7 +315,7 @@ describe("a chain of tries", () => {
   });
 
   it(
-    "is suspended by a try that a person must review, and goes on if it turns out placed",
+    "is suspended by a try that a person must review, and continues if it turns out placed",
     inSlowTier,
     async () => {
       const bench = createRetryBench();

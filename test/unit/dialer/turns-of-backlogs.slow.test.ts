@@ -65,7 +65,7 @@ describe("the turns of an account", () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
   });
 
-  it("go on behind the backlog that was served last, whatever dispatcher comes", async () => {
+  it("continue after the backlog that was served last, whatever dispatcher comes", async () => {
     const bench = createBench(paced(0.02));
     const clients = ["a", "b", "c", "d", "e"];
     for (const client of clients) await putWaiting(bench, 20, 0, { client });
@@ -199,7 +199,7 @@ describe("the calls of a backlog", () => {
     },
   );
 
-  it("come to their turn after everything stood still for hours", async () => {
+  it("get their turn after everything stood still for hours", async () => {
     const bench = createBench({});
     const [call] = await putWaiting(bench, 1, 180_000);
     bench.advance(5 * 3600_000);

@@ -26,7 +26,7 @@ function breakQueue(bench: Bench): { fix(): void } {
   return { fix: () => void (bench.deps.queue.sendMany = sendMany) };
 }
 
-describe("a backlog that waits though it need not", () => {
+describe("a backlog that waits without a reason", () => {
   it.each([false, true])(
     "makes the service unready after ten minutes, across dispatchers, until one dispatches (ends idle: %s)",
     inSlowTier,
@@ -48,7 +48,7 @@ describe("a backlog that waits though it need not", () => {
   );
 
   it(
-    "is none that is paused, whose account's pace is used up, or whose breaker is open",
+    "is not one that is paused, whose account's pace is used up, or whose breaker is open",
     inSlowTier,
     async () => {
       const bench = createDialerBench({
@@ -71,7 +71,7 @@ describe("a backlog that waits though it need not", () => {
     },
   );
 
-  it("is none that is held by long requests", inSlowTier, async () => {
+  it("is not one that is held by long requests", inSlowTier, async () => {
     const bench = createDialerBench({ startAt, concurrency: 2, consumers: 1 });
     bench.answer = async () => {
       await bench.sleep(100_000);
@@ -112,7 +112,7 @@ describe("a dispatcher's last look", () => {
 });
 
 describe("the notes of backlogs that wait", () => {
-  it("have each since it was first left, until a look serves it or finds nothing due", () => {
+  it("name each backlog from when it was first left, until a look serves it or finds nothing due", () => {
     const keys = ["a", "b", "c"];
     const look = fc.record({
       left: fc.subarray(keys),

@@ -77,7 +77,7 @@ describe.each(leases)("the lease of $of", ({ take }) => {
   });
 });
 
-it("has sweeps and upkeep go on beside a process that is ahead and one that is behind, and dies", async () => {
+it("keeps sweeps and upkeep running beside a process that is ahead and one that is behind, and dies", async () => {
   const bench = createDialerBench();
   const deadline = () => bench.now() + 3 * hourMs;
   for (const wrongByMs of [hourMs, -hourMs]) {

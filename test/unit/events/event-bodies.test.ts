@@ -201,7 +201,7 @@ describe("the schema of an event's body", () => {
   });
 });
 
-describe("the state that an event tells", () => {
+describe("the state that an event reports", () => {
   const states: [CallEventType, string[]][] = [
     ["call.reviewed", ["PLACED", "CANCELLED", "REDIALED"]],
     ["call.ended", ["PLACED"]],

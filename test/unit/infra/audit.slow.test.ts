@@ -81,7 +81,7 @@ async function audit(
   });
 }
 
-it("tells of a vulnerability that is high, and ends with 1 where no exception accepts it", async () => {
+it("reports a high vulnerability, and exits with 1 if no exception accepts it", async () => {
   known = { severity: "high" };
   const because = "The part of it that is vulnerable is never called.";
   const other = { advisory: "GHSA-xxxx-xxxx-xxxx", because, until: "2999-01-01" };

@@ -246,7 +246,7 @@ describe("an interrupted sending", () => {
     expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(4).fill(1));
   });
 
-  it("goes on later, and each person is called once whatever was lost", inSlowTier, async () => {
+  it("resumes later, and each person is called once whatever was lost", inSlowTier, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(attempt, { maxLength: 5 }), async (attempts) => {
         const { send, accepted, pass, findLost } = createBench();

@@ -100,7 +100,7 @@ describe("place_call", () => {
     expect(await accepted()).toHaveLength(1);
   });
 
-  it("tells a refusal with its details, after which nothing is placed", async () => {
+  it("reports a refusal with its details, after which nothing is placed", async () => {
     const { place, fates, accepted } = createBench();
     const { confirmation } = await place(call);
     fates.push(422);

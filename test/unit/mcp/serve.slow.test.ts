@@ -185,7 +185,7 @@ describe("npm run mcp", () => {
     expect(await takeAccepted()).toEqual([]);
   });
 
-  it("tells errors in the service's own words, and of wrong arguments where they are", async () => {
+  it("reports errors in the service's own words, and wrong arguments with their place", async () => {
     const unknown = await ofOperator.use("show_call", { id: "call_x" });
     expect(unknown).toMatchObject({ isError: true, texts: ["404 There is no call of this id."] });
     const wrong = await ofOperator.use("list_calls", { request_id: "x" });
@@ -249,7 +249,7 @@ describe("npm run mcp", () => {
     expect(await takeAccepted()).toEqual([]);
   });
 
-  it("tells what refuses a call, and confirms none that would never be dialed", async () => {
+  it("says what refuses a call, and offers no confirmation for a call that would never be dialed", async () => {
     const refused = await ofWriter.use("place_call", { ...call, phone_number: "+33612345678" });
     expect(refused.data).toMatchObject({ placed: false, forecast: { outcome: "refused" } });
     expect(refused.data["say"]).toContain("The service would refuse the call: /phone_number ");

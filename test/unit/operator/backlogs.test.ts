@@ -23,7 +23,7 @@ const heldBy = ({ client, holders }: BacklogView) => [
 ];
 
 describe("GET /operator/backlogs", () => {
-  it("tells of each backlog its head, how many wait and what its account is, those due first coming first", async () => {
+  it("lists each backlog's head, its number of waiting calls and its account, earliest due first", async () => {
     const { ask, wait } = createBench();
     await wait("agent_support", 5 * minuteMs);
     const [first = ""] = await wait("agent_sales", -10 * minuteMs, { count: 3 });
@@ -58,7 +58,7 @@ describe("GET /operator/backlogs", () => {
     expect(await ask()).toMatchObject({ backlogs: [], oldest_due_at: null });
   });
 
-  it("tells which backlogs a client's pause holds", async () => {
+  it("shows which backlogs a client's pause holds", async () => {
     const { ask, wait, pause } = createBench();
     await wait("agent_sales", -2, { client: "shop" });
     await wait("agent_sales", -1);
@@ -128,7 +128,7 @@ describe("GET /operator/backlogs", () => {
     expect(await breakers()).toEqual([]);
   });
 
-  it("tells why due calls of an account stand still, where they do", async () => {
+  it("says why due calls of an account stand still, if they do", async () => {
     const { ask, wait, put } = createBench({
       agent_sales: testPlan.agents.agent_sales,
       agent_support: { provider: "webhook", url: "http://127.0.0.2:9/support" },
@@ -147,7 +147,7 @@ describe("GET /operator/backlogs", () => {
   });
 
   it(
-    "counts them all, as why does, and tells when the sweep was last round",
+    "counts all waiting calls, as GET /operator/why does, and shows the time of the last sweep",
     inSlowTier,
     async () => {
       const { ask, wait, put } = createBench();
@@ -184,7 +184,7 @@ describe("GET /operator/backlogs", () => {
   });
 
   it(
-    "goes on to the next window where there are more than 1,000 backlogs, and asks for no more at once",
+    "continues in the next window if there are more than 1,000 backlogs, and asks for no more at once",
     inSlowTier,
     async () => {
       const { ask, ledger, documents } = createBench();

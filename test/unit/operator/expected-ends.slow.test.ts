@@ -55,7 +55,7 @@ describe("the expected end of a request", () => {
     expect(ends[0]?.blocked_by).toEqual([]);
   });
 
-  it("goes by what the account was seen to take, where it is slower than its pace", async () => {
+  it("uses the observed speed of an account that is slower than its pace", async () => {
     const bench = createForecastBench({ providers: { webhook: { callsPerSecond: 10 } } }, startAt);
     const id = await post(bench, callsOf(101));
     await seen(bench, 200, 100_000);

@@ -26,7 +26,7 @@ describe("POST /operator/forecast", () => {
     expect(entries.map(({ value }) => value)).toMatchObject([{ action: "forecast", count: 3 }]);
   });
 
-  it("tells how many later tries may follow by the agents' retry, and nothing of them without it", async () => {
+  it("says how many later tries may follow with the agents' retry, and nothing about tries without it", async () => {
     const retry = { attempts: 3, within: "24h", after: { busy: "15m" } };
     const agent_sales = { provider: "webhook", url: "http://127.0.0.1:9/dial", retry };
     const bench = createForecastBench({ agents: { agent_sales }, results: {} });
@@ -147,7 +147,7 @@ describe("POST /operator/forecast", () => {
     );
   });
 
-  it("tells of numbers that may ring in many time zones at once", async () => {
+  it("counts numbers that may ring in many time zones at once", async () => {
     const bench = createForecastBench(nine);
     const [one] = callsOf(1);
     const tollFree = { ...one, phone_number: "+18005550100", timezone: undefined };
@@ -234,7 +234,7 @@ describe("POST /operator/forecast", () => {
     });
   });
 
-  it("tells who is never called, who is held, and what finds no place in its lifetime", async () => {
+  it("says who is never called, who is held, and what finds no place in its lifetime", async () => {
     const plan = { providers: { webhook: { callsPerSecond: 0.02 } }, expireAfterHours: 0.05 };
     const bench = createForecastBench(plan);
     await neverCall(bench.dialer, forecastNumber(0));

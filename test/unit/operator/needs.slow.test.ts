@@ -232,7 +232,7 @@ describe("what needs a person", () => {
     expect((await worse.ask()).unread.toSorted()).toEqual(["breakers", "held", "pauses"]);
   });
 
-  it("is no pause that ends while the needs are read", async () => {
+  it("leaves out a pause that ends while the needs are read", async () => {
     const { ask, ledger, documents } = createBench([], new Map(), ["pause"]);
     await fillWithADay(ledger, documents, now);
     const { needs, unread } = await ask();

@@ -38,7 +38,7 @@ function createBench() {
 }
 
 describe("a pause", () => {
-  it("tells why it stands, by whom and until when, also in the audit log", async () => {
+  it("shows why it stands, by whom and until when, also in the audit log", async () => {
     const { pause, standing, ask } = createBench();
     const order = { client: "crm", reason: " wrong script ", until: isoIn(1) };
     const view = { client: "crm", at: isoIn(0), by: "operator", reason: "wrong script" };

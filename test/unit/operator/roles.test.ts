@@ -97,7 +97,7 @@ describe("an operator's route", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 403, 403]);
   });
 
-  it("tells whose token is sent, and its roles", async () => {
+  it("shows whose token is sent, and its roles", async () => {
     const rolesOf = async (token: string) => (await ask("/me", { token })).answer;
     expect(await rolesOf(tokens.operator)).toEqual({ id: "operator", roles });
     expect(await rolesOf(tokens.opsDecide)).toEqual({ id: "opsDecide", roles: ["see", "decide"] });

@@ -256,7 +256,7 @@ describe("why calls wait", () => {
     },
   );
 
-  it("tells about how many wait where there are more than it counts, and as of when", async () => {
+  it("says about how many wait if there are more than it counts, and as of when", async () => {
     const bench = createForecastBench({}, startAt);
     const { dialer } = bench;
     await bench.post(callsOf(3), tokens.crm);

@@ -73,7 +73,7 @@ function decide(wished: unknown, given: Given = {}) {
 }
 
 describe("a callee's wish to be called back", () => {
-  it("is none that the client's own context says, as a provider's record may repeat that", () => {
+  it("is not read from the client's own context, which a provider's record may repeat", () => {
     const wish = "2026-11-26T14:30:00-05:00";
     const said = (call_back_at: string) => ({
       row: {
@@ -164,7 +164,7 @@ describe("a callee's wish to be called back", () => {
     expect(decide(wished, { afterMs: 2 * hourMs + 26 * minuteMs })).toBe("too_late");
   });
 
-  it("is not granted to who opted out, was called back often enough, or is another's matter by now", () => {
+  it("is not granted after an opt-out, after enough call-backs, or once the call was decided otherwise", () => {
     const wished = "2026-11-26T10:00";
     expect(decide(wished, { row: { optedOut: true } })).toBe("opted_out");
     expect(decide(wished, { made: 2 })).toBe("too_many");

@@ -53,7 +53,7 @@ describe("readiness", () => {
     expect(judge(looked(0))).toEqual(["no sweep has run yet"]);
   });
 
-  it("does not hold during a restore, and tells how far it is", () => {
+  it("does not hold during a restore, and says how far the restore is", () => {
     const restored = (more: object) =>
       storedOf(restoreKey, { ...suspendedAt(now), isWatchDone: true, ...more });
     expect(judge(swept(0), looked(0), restored({}))).toEqual([
@@ -82,7 +82,7 @@ describe("readiness", () => {
     expect(judge(swept(0), looked(6 * minute, { holder: null }))).toHaveLength(1);
   });
 
-  it("ends once a backlog has waited for ten minutes though it need not", () => {
+  it("ends once a backlog has waited for ten minutes without a reason", () => {
     const waiting = (agoMs: number) => looked(0, { waits: { a: now - agoMs, b: now - minute } });
     expect(judge(swept(0), waiting(10 * minute))).toEqual([]);
     expect(judge(swept(0), waiting(10 * minute + 1))).toEqual([

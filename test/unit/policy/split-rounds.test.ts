@@ -75,7 +75,7 @@ describe("the round of a split", () => {
     expect((await documents.read([{ kind, key }])).get(kind, key)?.value).toEqual(other);
   });
 
-  it("is given up after five tries that others were faster at", async () => {
+  it("throws after five write conflicts", async () => {
     const { stores, counted, roundAt } = createRounds();
     stores.documents.write = async (changes) => {
       counted.writes += 1;

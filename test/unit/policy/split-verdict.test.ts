@@ -21,12 +21,15 @@ describe("the interval of a difference", () => {
     { one: [5, 56], other: [0, 29], low: -0.0381, high: 0.1926 },
     { one: [0, 10], other: [0, 10], low: -0.2775, high: 0.2775 },
     { one: [10, 10], other: [0, 20], low: 0.6791, high: 1 },
-  ] as const)("$one less $other is that of its author", ({ one, other, low, high }) => {
-    const share = ([count, of]: readonly [number, number]) => ({ count, of });
-    const found = differenceOf(share(one), share(other), z95);
-    expect(found.low).toBeCloseTo(low, 4);
-    expect(found.high).toBeCloseTo(high, 4);
-  });
+  ] as const)(
+    "for $one minus $other equals the author's published figures",
+    ({ one, other, low, high }) => {
+      const share = ([count, of]: readonly [number, number]) => ({ count, of });
+      const found = differenceOf(share(one), share(other), z95);
+      expect(found.low).toBeCloseTo(low, 4);
+      expect(found.high).toBeCloseTo(high, 4);
+    },
+  );
 });
 
 describe("a split", () => {

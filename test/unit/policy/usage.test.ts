@@ -171,7 +171,7 @@ describe("the usage of a call", () => {
     expect(ends.map((one) => one.outcome)).toEqual(outcome === undefined ? [] : [outcome]);
   });
 
-  it("sums costs in millionths, and tells them as decimals", () => {
+  it("sums costs in millionths, and reports them as decimals", () => {
     expect(costsIn({ "cost USD": 42_100, "cost EUR": 12_000_000, PLACED: 1 })).toEqual([
       { amount: "0.0421", currency: "USD" },
       { amount: "12", currency: "EUR" },

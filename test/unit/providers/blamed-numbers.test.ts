@@ -45,7 +45,7 @@ it("lists every type of account that is somebody else's", () => {
 });
 
 it.each(Object.entries(expected))(
-  "blames the number by these codes of %s alone: %j",
+  "blames the number only for these codes of %s: %j",
   (name, codes) => {
     expect(blamed(name)).toEqual(codes);
   },

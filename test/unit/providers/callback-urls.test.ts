@@ -79,7 +79,7 @@ describe("the address for callbacks", () => {
     },
   );
 
-  it("has Twilio tell of the answer, too, where somebody is told of it", async () => {
+  it("has Twilio report the answer too, if a receiver gets it", async () => {
     const request = await requestOf("twilio", { callbackUrl, reportsAnswer: true });
     expect(request).toMatchObject({
       StatusCallback: callbackUrl,
@@ -87,7 +87,7 @@ describe("the address for callbacks", () => {
     });
   });
 
-  it("has Exotel tell of both, too, where somebody is told of the answer", async () => {
+  it("has Exotel report answer and end, if a receiver gets the answer", async () => {
     const request = await requestOf("exotel", { callbackUrl, reportsAnswer: true });
     expect(request).toMatchObject({
       StatusCallback: callbackUrl,
@@ -99,7 +99,7 @@ describe("the address for callbacks", () => {
   const always = new Set(["exotel", "signalwire", "twilio", "ultravox", "webhook"]);
   const others = [...standInTypes.keys()].filter((type) => !always.has(type));
   it.each(others)(
-    "takes nothing from anybody: it does not go to %s unasked",
+    "does not go to %s if the route does not ask for callbacks",
     inSlowTier,
     async (type) => {
       expect(JSON.stringify(await requestOf(type, { callbackUrl }))).not.toContain(

@@ -269,9 +269,12 @@ describe("livekit", () => {
     [30, 20, { dispatch: 3.333, agent: 20, call: 6.667 }],
     [90, 60, { dispatch: 10, agent: 60, call: 20 }],
     [3, 20, { dispatch: 0.333, agent: 2, call: 0.667 }],
-  ])("parts %i s with %i s for the agent", (timeoutSeconds, agentWaitSeconds, expected) => {
-    expect(splitTime(timeoutSeconds, agentWaitSeconds)).toEqual(expected);
-  });
+  ])(
+    "splits a time limit of %i s, with %i s for the agent",
+    (timeoutSeconds, agentWaitSeconds, expected) => {
+      expect(splitTime(timeoutSeconds, agentWaitSeconds)).toEqual(expected);
+    },
+  );
 
   it("takes only SIP statuses that never ring for surely not placed", async () => {
     const { dialAnswered } = createProviderBench(underTest);

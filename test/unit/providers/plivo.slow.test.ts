@@ -69,7 +69,7 @@ describe("plivo", () => {
     expect(received).toHaveLength(2);
   });
 
-  it("gives up where too many calls are in progress to be read", async () => {
+  it("throws if too many calls are in progress to be read", async () => {
     const ids = Array.from({ length: 51 }, (_, n) => `uuid-${n}`);
     const { provider, route, received } = await start([200, { calls: ids }]);
     const found = provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route);
@@ -77,7 +77,7 @@ describe("plivo", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("gives up an endless list", async () => {
+  it("stops reading an endless list", async () => {
     const page = { meta: { next: `${calls}?offset=0` }, objects: [] };
     const { provider, route, received } = await start([200, { calls: [] }], [200, page]);
     const found = provider.lookUp?.({ call: aCall(), attempt: 1, ...sought }, route);

@@ -58,14 +58,14 @@ describe("the pages of providers", () => {
     );
   });
 
-  it("have notes and words of providers that there are", () => {
+  it("have notes and words only of providers that exist", () => {
     const names = Object.keys(answersOfProviders);
     expect(Object.keys(providerNotes).toSorted()).toEqual(names.toSorted());
     for (const { providers } of ambiguousWords)
       expect(names).toEqual(expect.arrayContaining(providers));
   });
 
-  it("tell no two answers or records of a provider alike", () => {
+  it("describe no two answers or records of a provider alike", () => {
     const twice = (texts: string[]) => texts.filter((text, at) => texts.indexOf(text) !== at);
     for (const { answers, lookUps } of Object.values(answersOfProviders)) {
       expect(twice(answers.map(({ status, says, page }) => `${status} ${says ?? page}`))).toEqual(

@@ -47,7 +47,7 @@ it("refuses a number that is none of its own", async () => {
   expect(await dial("+13035550100")).toEqual({ kind: "rejected", code: "no_test_number" });
 });
 
-it("hangs for the account's time limit alone, and tells no result of another call", async () => {
+it("hangs no longer than the account's time limit, and reports no result of another call", async () => {
   expect(await dial("+12025550111")).toEqual({ kind: "unknown", code: "time_out" });
   const placed = { id: "call_1", attempt: 1, providerCallId: "sandbox-00-0-call_2" };
   expect(await provider.readResult?.(placed, route)).toBeUndefined();

@@ -50,7 +50,7 @@ describe("a webhook's signed result", () => {
     [true, true],
     [false, undefined],
     [null, undefined],
-  ])("tells with opt_out %j whether the callee asked not to be called again", (opt_out, asked) => {
+  ])("says with opt_out %j whether the callee asked not to be called again", (opt_out, asked) => {
     const body = JSON.stringify({ status: "completed", opt_out });
     const { kind, optedOut } = Object(readWebhookCallback(signed(body), key, callId));
     expect({ kind, optedOut }).toEqual({ kind: "reported", optedOut: asked });
@@ -209,7 +209,7 @@ describe("a LiveKit event", () => {
     ["SIP_TRUNK_FAILURE", "failed"],
     ["ROOM_DELETED", "unknown"],
     ["PARTICIPANT_REMOVED", "unknown"],
-  ])("of a callee who left for %s tells that the call was %s", async (word, status) => {
+  ])("of a callee who left for %s reports the call as %s", async (word, status) => {
     expect(await toldBy(await signed(left(word)))).toMatchObject({
       kind: "reported",
       call: { id: "call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000", attempt: 2 },
@@ -232,7 +232,7 @@ describe("a LiveKit event", () => {
     ["was refused at once, as for a number that does not exist", after(1, "dialing"), "unknown"],
     ["never rang at a trunk that kept silent", after(60, "dialing"), "unknown"],
     ["rejected the call after a minute", after(60, "ringing", "USER_REJECTED"), "unknown"],
-  ])("of a callee whose phone %s tells it honestly", async (_, event, status) => {
+  ])("of a callee whose phone %s reports no more than that proves", async (_, event, status) => {
     const { disconnectReason: word } = event.participant;
     expect(await toldBy(await signed(event))).toMatchObject({
       result: { status, word, answeredAt: null, seconds: null },
@@ -265,7 +265,7 @@ describe("a LiveKit event", () => {
     });
   });
 
-  it("of a callee whose call was active when the agent ended it tells that it was completed", async () => {
+  it("of a callee whose call was active when the agent ended it reports it as completed", async () => {
     const active = left("ROOM_DELETED", { attributes: { "sip.callStatus": "active" } });
     expect(await toldBy(await signed(active))).toMatchObject({ result: { status: "completed" } });
   });

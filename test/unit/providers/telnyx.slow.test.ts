@@ -113,7 +113,7 @@ describe("a result of telnyx", () => {
     ["its status is another call's", [status("call_other")]],
     ["its events are another call's", [status(null), events(busy, "call_other")]],
     ["there are no events", [status(placed.id), { data: [] }]],
-  ])("is not there where %s", async (_, answers) => {
+  ])("is undefined if %s", async (_, answers) => {
     expect(await bench.readAnswered(answers, placed)).toBeUndefined();
   });
 });

@@ -212,7 +212,7 @@ describe("twilio", () => {
     await expect(looked).rejects.toThrow("the next page has no query");
   });
 
-  it("gives up an endless list", async () => {
+  it("stops reading an endless list", async () => {
     const { provider, route, received } = await startTestAdapter(
       "twilio",
       fields,

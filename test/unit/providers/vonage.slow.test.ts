@@ -179,7 +179,7 @@ describe("vonage", () => {
     expect(() => routeOf("vonage", more)).toThrow(problem);
   });
 
-  it("gives up an endless list", async () => {
+  it("stops reading an endless list", async () => {
     const body = {
       _links: { next: { href: "/v1/calls?record_index=0" } },
       _embedded: { calls: [] },

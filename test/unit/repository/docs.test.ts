@@ -93,7 +93,7 @@ describe("the documentation", () => {
     expect(numbers.toSorted()).toEqual(all);
   });
 
-  it.each(pages)("links only to what there is, in %s", (page) => {
+  it.each(pages)("has no dead link, in %s", (page) => {
     const links = [...proseOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
     const dead = links.filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
@@ -105,7 +105,7 @@ describe("the documentation", () => {
     expect(dead).toEqual([]);
   });
 
-  it.each(pages)("names only files that there are, in %s", (page) => {
+  it.each(pages)("names only files that exist, in %s", (page) => {
     const named = [...proseOf(page).matchAll(/`((?:functions|shared|infra|test|docs)\/[^`\s:]*)`/g)]
       .map(([, path = ""]) => path)
       // A pattern such as test/**, and the files of an example.
@@ -114,7 +114,7 @@ describe("the documentation", () => {
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it.each(pages)("names only commands that there are, in %s", (page) => {
+  it.each(pages)("names only commands that exist, in %s", (page) => {
     const named = [...(textOf.get(page) ?? "").matchAll(/npm run (?:--?[\w-]+ )*([\w:-]+)/g)];
     const missing = named
       .map(([, name = ""]) => name)
@@ -122,7 +122,7 @@ describe("the documentation", () => {
     expect(missing).toEqual([]);
   });
 
-  it.each(["README.md", "docs/dial-plan.md"])("shows a dial plan that is one, in %s", (page) => {
+  it.each(["README.md", "docs/dial-plan.md"])("shows a valid dial plan, in %s", (page) => {
     const [, jsonc = ""] = /^```jsonc\n(.*?)^```$/ms.exec(textOf.get(page) ?? "") ?? [];
     const json = jsonc.replaceAll(/ \/\/ .*/g, "").replaceAll(/,(\s*[}\]])/g, "$1");
     expect(() => parseDialPlan(JSON.parse(json), {})).not.toThrow();
@@ -143,24 +143,21 @@ describe("the documentation", () => {
   /** Parts of a plan that a provider's page leaves out. */
   const restOfPlan = { callingHours: { default: "always" }, destinations: { allow: ["*"] } };
 
-  it("tells of every provider how it is set up, but of the simulator", () => {
+  it("says how to set up every provider except the simulator", () => {
     const names = plannedTypes.filter((name) => name !== "simulator");
     expect(setup.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
-  it.each(setup)(
-    "shows a dial plan for $name that is one, and its secrets",
-    ({ name, section }) => {
-      const plans = [...section.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
-        parseDialPlan({ ...restOfPlan, ...JSON.parse(json) }, {}),
-      );
-      expect(plans).toHaveLength(1);
-      for (const plan of plans) {
-        expect(Object.values(plan.agents).map(({ provider }) => provider)).toEqual([name]);
-        for (const secret of neededSecrets(plan, false)) expect(section).toContain(`\`${secret}\``);
-      }
-    },
-  );
+  it.each(setup)("shows a valid dial plan for $name, and its secrets", ({ name, section }) => {
+    const plans = [...section.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) =>
+      parseDialPlan({ ...restOfPlan, ...JSON.parse(json) }, {}),
+    );
+    expect(plans).toHaveLength(1);
+    for (const plan of plans) {
+      expect(Object.values(plan.agents).map(({ provider }) => provider)).toEqual([name]);
+      for (const secret of neededSecrets(plan, false)) expect(section).toContain(`\`${secret}\``);
+    }
+  });
 
   it("shows receivers that a dial plan may have, each type of event, and bodies as OpenAPI does", async () => {
     const exampleEvents = await readFile("docs/examples/events.json", "utf8");

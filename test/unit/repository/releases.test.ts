@@ -27,7 +27,7 @@ describe("a version that people have deployed", () => {
     expect(findReleaseProblems(await readReleases())).toEqual([]);
   });
 
-  it("is without problems where all of these are there", () => {
+  it("has no problems if all of these exist", () => {
     expect(findReleaseProblems(released())).toEqual([]);
   });
 
@@ -42,7 +42,7 @@ describe("a version that people have deployed", () => {
   });
 
   it.each(["0.1.0 – 2026-12-01", "0.2.0 – unreleased"])(
-    "cannot forget to hold a migration (newest: %s)",
+    "must list each migration with its digest (newest: %s)",
     (newest) => {
       const old = newest.startsWith("0.2") ? section("0.1.0 – 2026-12-01") : "";
       const changelog = section(newest, "Run the deploy command.") + old;

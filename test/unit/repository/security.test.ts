@@ -11,7 +11,7 @@ const named = Object.entries(threatTests).flatMap(([file, names]) =>
 );
 
 describe("SECURITY.md", () => {
-  it.each(named)("names a test that there is: $file, $name", async ({ file, name }) => {
+  it.each(named)("names a test that exists: $file, $name", async ({ file, name }) => {
     const source = await readFile(file, "utf8");
     // The test name is compared as written: it may contain %s and $name, and a line may break after it.
     expect(source).toContain(JSON.stringify(name));

@@ -277,7 +277,7 @@ describe("each entry at its place is needed in the list", () => {
     expect(served(reversed)).not.toEqual(served(gates.simulated));
   });
 
-  it("of what is told of an account's limits", () => {
+  it("of what is said about an account's limits", () => {
     const used = (list: typeof gates.uses, some: Situation) =>
       list.map((one) => one(account, factsOf(some)));
     expect(unnoticed(gates.uses, all, used)).toEqual([]);

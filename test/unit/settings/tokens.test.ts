@@ -77,7 +77,7 @@ describe("tokens", () => {
     expect(30 * Math.log2(62)).toBeGreaterThanOrEqual(178);
   });
 
-  it("tell their client, by default their id, their agents, by default all, and their rights", () => {
+  it("name their client (default: their id), their agents (default: all) and their rights", () => {
     expect(findCaller("t", only({}), 0)).toEqual({
       tokenId: "crm",
       client: "crm",

@@ -80,7 +80,7 @@ describe.each(told)("the results of %s %j at its stand-in", (type, fields, inste
     expect(pair.standIn.problems).toEqual([]);
   });
 
-  it("are told of each call of a campaign", async () => {
+  it("are reported for each call of a campaign", async () => {
     const pair = await start();
     const placed = [];
     for (let n = 0; n < 20; n++) placed.push(await place(pair, `+120255501${10 + n}`));
@@ -103,7 +103,7 @@ describe.each(told)("the results of %s %j at its stand-in", (type, fields, inste
   });
 });
 
-it("are told by every type that has a stand-in but those that call back alone", () => {
+it("are reported by every type that has a stand-in, except those that only call back", () => {
   const types = new Set(told.map(([type]) => type));
   const others = [...standInTypes.keys()].filter((type) => !types.has(type));
   expect(others).toEqual(["livekit", "webhook"]);

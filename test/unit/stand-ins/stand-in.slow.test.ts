@@ -48,7 +48,7 @@ describe("a stand-in", () => {
     expect(standIn.requests).toHaveLength(7);
   });
 
-  it("tells who was phoned twice", async () => {
+  it("reports who was phoned twice", async () => {
     const { calls, url } = await startTestStandIn("vapi");
     for (const number of ["+12025550123", "+12025550124", "+12025550123"]) {
       const customer = { number, externalId: `call_${number.slice(-1)}` };

@@ -97,7 +97,7 @@ describe("a collector", () => {
     expect(counted.requests).toBe(2);
   });
 
-  it("is given up after a second, and taken again once it answers", async () => {
+  it("times out after a second, and is used again once it answers", async () => {
     const asked: AbortSignal[] = [];
     const hang: typeof fetch = (_url, request) =>
       new Promise((_resolve, reject) => {

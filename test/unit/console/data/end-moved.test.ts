@@ -20,7 +20,7 @@ function reading(at: number, end: number | null, waits: Record<string, number>):
 }
 
 describe("an end that has moved", () => {
-  it("is told with the wait that grew the most", () => {
+  it("is shown with the wait that grew the most", () => {
     const before = reading(0, 120, { pace: 115, turn: 5 });
     const now = reading(10, 240, { pace: 105, live_calls: 120, turn: 5 });
     expect(findMoved(before, now)).toEqual({
@@ -31,7 +31,7 @@ describe("an end that has moved", () => {
     });
   });
 
-  it("is told as earlier, with the wait that shrank", () => {
+  it("is shown as earlier, with the wait that shrank", () => {
     const moved = findMoved(reading(0, 240, { pace: 240 }), reading(5, 120, { pace: 115 }));
     expect(moved).toMatchObject({ isEarlier: true, cause: { reason: "pace", seconds: -7500 } });
   });
@@ -41,7 +41,7 @@ describe("an end that has moved", () => {
     expect(moved).toMatchObject({ isEarlier: false, cause: undefined });
   });
 
-  it("is not told below ten minutes, nor a tenth of the time left, nor where one is not known", () => {
+  it("is not shown below ten minutes, nor below a tenth of the time left, nor if an end is not known", () => {
     const before = reading(0, 600, { pace: 600 });
     expect(findMoved(before, reading(1, 650, { pace: 650 }))).toBeUndefined();
     expect(findMoved(reading(0, 20, {}), reading(1, 29, {}))).toBeUndefined();
