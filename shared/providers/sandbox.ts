@@ -12,7 +12,7 @@ import { defineProvider, defineRoute } from "./define-provider.ts";
 import { post, toStatusOutcome } from "./provider-http.ts";
 import { createWords, resultOf } from "./provider-records.ts";
 
-/** Routes of the sandbox. `findRoute` makes them, and no plan has one. */
+/** Routes of the sandbox. `toSandboxRoute` makes them, and no plan has one. */
 export const sandboxRoutes = defineRoute(sandboxType, (fields) => z.strictObject(fields), {
   secrets: [],
   reportsVoicemail: () => true,
