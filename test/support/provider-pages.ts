@@ -62,7 +62,7 @@ function doubtfulLine({ word, means, by, otherwise }: (typeof ambiguousWords)[nu
   const told =
     what === undefined
       ? `Decided by ${by}; without it, the result is ${otherwise}.`
-      : `Nothing tells them apart${what}; the result is ${otherwise}.`;
+      : `Nothing distinguishes them${what}; the result is ${otherwise}.`;
   return `${word} may mean: ${means}. ${told}`;
 }
 
@@ -154,8 +154,8 @@ const asksForMachines = (name: string) =>
 
 const kinds: Record<FixtureSource, string> = {
   capture: "captured",
-  example: "of the vendor's examples",
-  made: "made from the reference",
+  example: "from the vendor's examples",
+  made: "written from the reference",
 };
 
 /** Returns how the answers of the tests came about, the pages that they are from, and what is not known. */

@@ -21,9 +21,15 @@ export function linesOfResults(results: readonly ResultFixture[]): string[] {
   );
   return [...alike].map(([read, groups]) => {
     const words = new Set(groups.map(([{ word } = { word: "" }]) => word));
-    return `${read}: ${[...words].join(", ")}.`;
+    return `${read}: ${withoutRepeats([...words].join(", "))}.`;
   });
 }
+
+/** Names a word once for several SIP statuses that follow each other. */
+const withoutRepeats = (text: string) =>
+  text.replaceAll(/(`\w+` SIP) \d{3}(?:, \1 \d{3})+/g, (run, word: string) =>
+    run.replaceAll(`, ${word} `, ", "),
+  );
 
 /** A word or its place in the record, what else stands beside it, and the condition that decides. */
 const pattern =
@@ -34,9 +40,10 @@ function toReading({ says, result }: ResultFixture): Reading | undefined {
   const [, first = says, beside = "", condition = ""] = pattern.exec(says) ?? [];
   const name = beside.replace(/^, /, "");
   const [code] = /^`[^`]+`/.exec(name) ?? [];
-  const word = (code ?? first).replace(/^`\w+: /, "`");
+  const word = (code ?? first).replace(/^`\w+: (?!true|false)/, "`");
   const isOwnName = word.slice(1, -1).replaceAll("-", "_") === result.status;
   if (isOwnName && condition === "") return undefined;
-  const status = result.human === true ? `\`${result.status}\`, a person` : `\`${result.status}\``;
+  const status =
+    result.human === true ? `\`${result.status}\`, answered by a person` : `\`${result.status}\``;
   return { word: code !== undefined || name === "" ? word : `${word} ${name}`, condition, status };
 }

@@ -40,7 +40,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       "**Number**: `from`, bought or verified there.",
       "**Countries**: enable them under Voice, Geo permissions.",
       "**Answered calls**: `stream`, your WebSocket for Media Streams; or `answerUrl`, which returns TwiML and receives the call's id.",
-      "**Secrets**: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`. Better an API key that may create and list calls: SID in `apiKey`, secret in `TWILIO_AUTH_TOKEN`.",
+      "**Secrets**: `TWILIO_ACCOUNT_SID` and `TWILIO_AUTH_TOKEN`. Better: an API key that may create and list calls (SID in `apiKey`, secret in `TWILIO_AUTH_TOKEN`).",
       `${twilioLike.machines}; \`callReason\`, for branded calls.`,
     ],
     context: `${twilioLike.context}. None with \`answerUrl\`.`,
@@ -88,7 +88,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
     },
     steps: [
       "**Assistant**: its id is `agent`; `{{first_name}}` in its prompt.",
-      "**Number**: `from`, the id of one imported from your carrier: Vapi's own have a daily limit.",
+      "**Number**: `from`, the id of a number from your carrier; Vapi's own have a daily limit.",
       "**Secret**: `VAPI_API_KEY`, the private key.",
       "**Call-backs**: give the structured data, or a structured output, a text field `call_back_at` ([call-backs.md](../call-backs.md)).",
     ],
@@ -150,11 +150,11 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       from: "+12025550100",
     },
     steps: [
-      "**Instance**: in `region`, with outbound calls enabled. The last part of its ARN is `instance`, that of a published flow `flow`.",
+      "**Instance**: in `region`, with outbound calls enabled. `instance` is the last part of its ARN, `flow` that of a published flow's ARN.",
       "**Number**: `from`, claimed for the instance.",
       "**On AWS**: no secret, if the instance is in `infra/dial-plan.json` and in the stack's AWS account.",
       "**Elsewhere**: `AMAZON_CONNECT_ACCESS_KEY_ID` and `AMAZON_CONNECT_SECRET_ACCESS_KEY` of an IAM user with only `connect:StartOutboundVoiceContact` and `connect:DescribeContact` on `arn:aws:connect:REGION:ACCOUNT:instance/INSTANCE/contact/*`.",
-      "**Unknown outcomes** are resent under the same `ClientToken`, which starts one contact in seven days ([decision 0022](../decisions/0022-amazon-connect-is-sent-a-call-again.md)). Unless `idempotent` is false.",
+      "**Unknown outcomes** are resent with the same `ClientToken`, unless `idempotent` is false. It starts one contact in seven days ([decision 0022](../decisions/0022-amazon-connect-is-sent-a-call-again.md)).",
     ],
     context:
       "attributes (`$.Attributes.first_name`), with `call_id`. Names of letters, digits, `-` and `_`; 32,768 bytes.",
@@ -167,7 +167,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       from: "+12025550100",
     },
     steps: [
-      "**Agent**: its id is `agent`; `{{first_name}}` in its prompt. `joinTimeout`: as long as a phone may ring.",
+      "**Agent**: its id is `agent`; `{{first_name}}` in its prompt. Set its `joinTimeout` as long as a phone may ring.",
       "**Carrier**: `through` is `twilio`, `telnyx` or `plivo`, your account in Ultravox's telephony settings; `from` is one of its numbers.",
       "**SIP**: `through` is `sip`, with `sipHost` and, if the trunk needs it, `sipUser` and the secret `ULTRAVOX_SIP_PASSWORD`.",
       "**Secret**: `ULTRAVOX_API_KEY`.",
@@ -176,7 +176,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
     ],
     context: "`templateContext`.",
     duration: "`maxDuration`",
-    open: "what it answers if the carrier refuses a call.",
+    open: "its answer if the carrier refuses a call.",
   },
   bland: {
     route: {
@@ -185,11 +185,11 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       from: "+12025550100",
     },
     steps: [
-      "**Agent**: a `pathway`'s id, or instructions in `task`, both with `{{first_name}}`.",
-      "**Number**: `from`, bought at Bland. Absent: Bland's own numbers. Not of your Twilio account.",
+      "**Agent**: `pathway` (its id) or `task` (instructions); both may use `{{first_name}}`.",
+      "**Number**: `from`, bought at Bland, not in your Twilio account. Without it: Bland's own numbers.",
       "**Secret**: `BLAND_API_KEY`.",
-      "**Limits**: by your plan, and one call in ten seconds to one number.",
-      "**Call-backs**: have a pathway or a tool make a variable `call_back_at` ([call-backs.md](../call-backs.md)).",
+      "**Limits**: your plan's, and one call per number in ten seconds.",
+      "**Call-backs**: have a pathway or a tool set a variable `call_back_at` ([call-backs.md](../call-backs.md)).",
     ],
     context: "`request_data`.",
     duration: "`max_duration`",
@@ -201,7 +201,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
     country: "IN",
     steps: [
       "**Region**: `baseUrl` is `https://api.in.exotel.com` for Mumbai; without it Singapore.",
-      "**Number**: `from`, an ExoPhone as the dashboard writes it.",
+      "**Number**: `from`, an ExoPhone as the dashboard shows it.",
       "**Answered calls**: `flow`, the id of a call flow with a Voicebot or Stream applet. It receives the call's id as `CustomField`.",
       "**Secrets**: `EXOTEL_ACCOUNT_SID`, `EXOTEL_API_KEY` and `EXOTEL_API_TOKEN`.",
       "**Time**: allow 60 s for an answer. `ringSeconds` is `TimeOut`.",
@@ -209,7 +209,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
     ],
     context: "none: a call with a context is refused.",
     duration: "`TimeLimit`",
-    open: "the zone of its times; what it answers to too many calls at once.",
+    open: "the zone of its times; its answer to too many calls at once.",
   },
   plivo: {
     route: {
@@ -223,7 +223,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       "**Countries**: enable them under Voice, Geo Permissions.",
       "**Answered calls**: `answerUrl`, which receives `call_id` and returns Plivo's XML.",
       "**Secrets**: `PLIVO_AUTH_ID` and `PLIVO_AUTH_TOKEN`.",
-      '**Optional**: `machineDetection`: `"true"` tells `answerUrl` who answered, `"hangup"` hangs up on a machine; `ringSeconds` (`ring_timeout`); `callbacks`.',
+      '**Optional**: `machineDetection`: `"true"` reports to `answerUrl` who answered, `"hangup"` hangs up on a machine; `ringSeconds` (`ring_timeout`); `callbacks`.',
     ],
     context: "none: a call with a context is refused.",
     duration: "`time_limit`",
@@ -244,7 +244,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
     context:
       "`headers` of the WebSocket: 512 bytes of JSON with `call_id` and `agent_id`; not `event` or `content-type`. None with `answerUrl`.",
     duration: "`length_timer`, two hours at most",
-    open: "what it answers if `from` is not yours, a country is not permitted, or too many calls are in progress.",
+    open: "its answer if `from` is not yours, a country is not permitted, or too many calls are in progress.",
   },
 };
 

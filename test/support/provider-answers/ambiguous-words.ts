@@ -4,7 +4,7 @@ interface AmbiguousWord {
   word: string;
   /** Its causes. */
   means: string;
-  /** Facts of the record that tell them apart; "nothing", and what follows from it. */
+  /** Facts of the record that distinguish them; "nothing", and what follows from it. */
   by: string;
   /** The result without such facts. */
   otherwise: string;
@@ -75,7 +75,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     providers: ["Ultravox"],
     word: "`unjoined`",
     means: "rang out; busy; declined; a number that does not exist",
-    by: "`sipDetails.terminationReason`, through a SIP trunk alone",
+    by: "`sipDetails.terminationReason`, only through a SIP trunk",
     otherwise: "`unknown`",
   },
   {

@@ -8,7 +8,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
       "`DestinationNotAllowedException` may concern a country, such as numbers of +447, so it blames no number ([reference](https://docs.aws.amazon.com/connect/latest/APIReference/API_StartOutboundVoiceContact.html)).",
     ],
     records: [
-      "The words are those of contact records: DescribeContact's reference lists none.",
+      "The words come from contact records: DescribeContact's reference lists none.",
       "Only campaigns have `AnsweringMachineDetectionStatus`.",
     ],
   },
@@ -18,7 +18,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
   },
   ElevenLabs: {
     answers: [
-      "`success: false` may end in a SIP status, read like LiveKit's. Without one it is unknown.",
+      "The text of `success: false` may end in a SIP status, read like LiveKit's; without one the outcome is unknown.",
     ],
     records: [
       "SIP statuses are known from users' logs, through a SIP trunk.",
@@ -27,8 +27,8 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
   },
   Exotel: {
     answers: [
-      "Exotel says that a 500 or 504 was not placed. A gateway's answer proves nothing, so these are unknown.",
-      "A look-up finds calls only after they have ended, by the clocks of India, Singapore and UTC.",
+      "Exotel says that a 500 or 504 places no call. A gateway may send these, so they are unknown.",
+      "A look-up finds only ended calls, and tries the clocks of India, Singapore and UTC.",
     ],
     records: [
       "The length comes up to five minutes after the end. Times are left out: their zone is not documented.",
@@ -39,14 +39,14 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
       "`meta.sip_status_code` is the callee's side: with 486, 480, 600 and 603 the phone rang.",
     ],
     records: [
-      "No record of an ended call can be read: the result comes with the signed event `participant_left`.",
+      "Ended calls have no readable record: the result comes with the signed event `participant_left`.",
     ],
   },
   Plivo: {
     answers: [
       "Errors have no code. A 403 goes to a person unless its text names Geo Permissions.",
       "A 400 stands for any missing or invalid parameter, and its text is not published: it blames no number ([overview](https://docs.plivo.com/docs/voice/api/overview)).",
-      "A look-up does not see calls that wait in Plivo's queue, and reads fifty calls in progress at most.",
+      "A look-up does not find calls in Plivo's queue, and reads at most fifty calls in progress.",
     ],
     records: ["Machine detection without hanging up is reported to `answerUrl` only."],
   },
@@ -57,13 +57,13 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     records: ["`call_analysis` appears some time after the end."],
   },
   SignalWire: {
-    answers: ["Error numbers are Twilio's; others follow their status."],
+    answers: ["Error numbers are read as Twilio's; other answers by their status."],
     records: [],
   },
   Telnyx: {
     answers: [
-      "10010 is the code of every refusal; a D-code names the subject.",
-      "D9 and D39 concern one international call, which waits 60 s or 15 min.",
+      "10010 is the code of every refusal; a D-code names the cause.",
+      "D9 and D39 delay one international call, by 60 s or 15 min.",
     ],
     records: [
       "A call's status is available for ten minutes after its end. Later only the number's latest 250 events are searched.",
@@ -80,7 +80,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
   Ultravox: {
     answers: [
       "A call that failed before anybody joined may have rung, so it stays UNKNOWN.",
-      "No error of a number is documented, nor what becomes of one that Twilio, Telnyx or Plivo refuses: none blames a number ([outbound calls](https://docs.ultravox.ai/telephony/outbound-calls)).",
+      "No answer blames a number: errors for numbers, and calls that Twilio, Telnyx or Plivo refuse, are not documented ([outbound calls](https://docs.ultravox.ai/telephony/outbound-calls)).",
     ],
     records: [
       "Through Twilio, Telnyx or Plivo every unanswered call is `unjoined`: its result is `unknown`.",
@@ -91,7 +91,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     records: ["Reasons that blame a model, a voice or a transcriber are stored as their prefix."],
   },
   Vonage: {
-    answers: ["A request that reaches another region does not find a call."],
+    answers: ["A request to another region does not find the call."],
     records: ["Machine detection is reported by events only, so no route requests it."],
   },
   Webhook: {

@@ -37,7 +37,7 @@ export const plivoAnswers: AnswerFixture[] = [
   },
   {
     page: "plivo 4.79, CreateCallResponse: two calls",
-    says: "two calls, for which nobody has asked",
+    says: "two calls instead of one",
     status: 201,
     body: created([uuid, "another"]),
     outcome: { kind: "unknown", code: "answer_unreadable" },

@@ -96,7 +96,7 @@ export const vapiAnswers: AnswerFixture[] = [
     kind: "not_placed",
     code: "concurrency_limit",
   }),
-  refusal(400, "Wallet Balance Is Below Zero. Purchase More Credits.", "the account's money", {
+  refusal(400, "Wallet Balance Is Below Zero. Purchase More Credits.", "the account's balance", {
     kind: "account_refused",
     code: "account_limit",
   }),

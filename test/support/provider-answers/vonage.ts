@@ -57,7 +57,7 @@ export const vonageAnswers: AnswerFixture[] = [
   }),
   problem(402, "low-balance", "no money left", { kind: "account_refused", code: "http_402" }),
   ofAccount(403, "low-balance", "under 403"),
-  ofAccount(403, "out-of-credit", "as in the page's example"),
+  ofAccount(403, "out-of-credit", "as in the reference's example"),
   ofAccount(403, "unprovisioned", "without access to this product"),
   ofAccount(403, "account-suspended", "a suspended account"),
   problem(403, "forbidden", "which may be about a destination", {

@@ -40,7 +40,7 @@ const fixtures: ResultFixture[] = [
   },
   {
     page,
-    says: "`done`, the tool `voicemail_detection` was used",
+    says: "`done`, after the tool `voicemail_detection`",
     record: {
       status: "done",
       ...seconds,
@@ -95,7 +95,7 @@ const fixtures: ResultFixture[] = [
   },
   {
     page: "livekit/sip, participant.go: a transfer",
-    says: "`failed`, a SIP status of something else than the INVITE",
+    says: "`failed`, a SIP status of another request than the INVITE",
     record: { status: "failed", error: { reason: "transfer failed: sip status: 486: Busy Here" } },
     result: { status: "unknown", word: "failed" },
     isListed: false,
