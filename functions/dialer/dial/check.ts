@@ -67,8 +67,8 @@ export async function checkCall(
   if (untaken !== undefined) return { refused: untaken };
   let permit = await first;
   for (let tries = 1; permit !== undefined; tries++) {
-    const isConnected = await waitForPermit(permit, { account: account.name, slots }, batch);
-    if (!isConnected) return { refused: unconnected };
+    const waited = await waitForPermit(permit, { account: account.name, slots }, batch);
+    if (waited === undefined) return { refused: unconnected };
     // The call may have waited for seconds, and operators may have given orders meanwhile.
     const read = await documents(deps.clock.now());
     const known = { at: deps.clock.now(), documents: read, stopped: batch.stopped };
@@ -77,7 +77,7 @@ export async function checkCall(
     if (!(await probe.take(probedBy(target, read)))) return { refused: unprobed };
     const late = judgeClock(claim, {}, deps);
     if (late !== undefined) return { refused: late };
-    if (permits.isValid(account, permit)) {
+    if (permits.isValid(account, permit, waited)) {
       return { read, lastLook: createLastLook(claim, read, batch) };
     }
     slots.connection?.release();
@@ -89,20 +89,24 @@ export async function checkCall(
 
 /**
  * Sleeps until a permit's time. Two round trips before, documents that would be too old by then are read again, so
- * that nothing must be read at the permit's time. Resolves to false if no connection was free.
+ * that nothing must be read at the permit's time.
+ *
+ * @returns whether the permit's time passed in the wait for a connection; undefined if none was free
  */
 async function waitForPermit(
   { permitAt }: Permit,
   { account, slots }: { account: string; slots: CallSlots },
   { deps: { clock, memory }, connections, documents }: DialBatch,
-): Promise<boolean> {
+): Promise<{ isCrowded: boolean } | undefined> {
   await clock.sleep(permitAt - connectedMs - 2 * leadMs(memory) - clock.now());
   await documents(permitAt);
   await clock.sleep(permitAt - connectedMs - clock.now());
+  const isInTime = clock.now() <= permitAt;
   slots.connection ??= await connections.acquire(account);
-  if (slots.connection === undefined) return false;
+  if (slots.connection === undefined) return undefined;
+  const isCrowded = isInTime && clock.now() > permitAt;
   await clock.sleep(permitAt - clock.now());
-  return true;
+  return { isCrowded };
 }
 
 /**

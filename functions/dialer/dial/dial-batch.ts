@@ -68,9 +68,6 @@ export interface Refusal {
   refused: Verdict;
 }
 
-/** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
-const claimsARequest = 2;
-
 /**
  * Creates what the calls of a delivery share. `end` is to be called once a call has ended, as no account holds more
  * than half of the slots while calls of another are left.
@@ -89,9 +86,10 @@ export function createDialBatch(
   for (const dial of dials) count(dial, 1);
   const limits = limitsOf(dials, concurrency);
   const limitOf = (name: string) => Math.min(limits.get(name) ?? concurrency, concurrency);
+  const half = Math.ceil(concurrency / 2);
   const paced = createPacedDelivery(
     dials.map(({ target: { account } }) => account),
-    deadline,
+    { until: deadline, onSending: () => batch.slots.look() },
     deps,
   );
   const isShared = (account: string) =>
@@ -102,8 +100,9 @@ export function createDialBatch(
     deadline,
     slots: createSemaphore({
       ...common,
-      total: concurrency * claimsARequest,
-      limitOf: (account) => paced.limitOf(account, limitOf(account) * claimsARequest),
+      total: concurrency * 2,
+      limitOf: (account) =>
+        paced.limitOf(account, Math.min(limitOf(account), isShared(account) ? half : concurrency)),
     }),
     connections: createSemaphore({ ...common, total: concurrency, limitOf }),
     paced,

@@ -46,11 +46,9 @@ async function checkAndSend(held: Held, batch: DialBatch): Promise<Refusal | Sen
   const ready = await checkCall(held, batch);
   if ("refused" in ready) return ready;
   const { claim } = held;
-  const sending = batch.paced.send(claim.dial.target.account.name, () =>
+  const sent = await batch.paced.send(claim.dial.target.account.name, () =>
     sendRequest(claim, ready, batch.deps),
   );
-  batch.slots.look();
-  const sent = await sending;
   if (!("refused" in sent)) probe.spend();
   return sent;
 }

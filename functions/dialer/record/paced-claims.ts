@@ -17,25 +17,44 @@ const afterUse = 1.004;
 const afterVoid = 0.85;
 const onceMs = 100;
 
+/** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
+const claimsARequest = 2;
+/**
+ * Time for which a paced account claims no more calls than find a connection, after one of them missed its permit while it
+ * waited for a connection: its provider answers slowly, compared with the ledger.
+ */
+const crowdedMs = 60_000;
+
 type Memory = Pick<DialerMemory, "paced">;
 
 function claimsOf(account: string, { paced }: Memory): PacedClaims {
-  const known = paced.get(account) ?? { atOnce: first, reducedAt: 0, deliveries: new Set() };
+  const known = paced.get(account) ?? {
+    atOnce: first,
+    reducedAt: 0,
+    crowdedAt: -Infinity,
+    deliveries: new Set(),
+  };
   paced.set(account, known);
   return known;
 }
 
+/** How a call met its permit's time. */
+export type Met = "in_time" | "late" | "crowded";
+
 /**
  * Records whether a request could leave at its permit's time. A process with more claims than its machine can handle is late
- * for all of them, and each late call takes another permit. So it claims as many at once as leave in time.
+ * for all of them, and each late call takes another permit. So it claims as many at once as leave in time. A call that was
+ * `crowded`, as it waited for a connection, is no sign of that.
  */
 export function recordPermit(
   account: string,
-  { isInTime, now }: { isInTime: boolean; now: number },
+  { met, now }: { met: Met; now: number },
   memory: Memory,
 ): void {
   const claims = claimsOf(account, memory);
-  if (isInTime) {
+  if (met === "crowded") {
+    claims.crowdedAt = now;
+  } else if (met === "in_time") {
     const factor = claims.reducedAt === 0 ? atFirst : afterUse;
     claims.atOnce = Math.min(ceiling, claims.atOnce * factor);
   } else if (now > claims.reducedAt + onceMs) {
@@ -47,30 +66,36 @@ export function recordPermit(
 /** A delivery's part of what its process claims of paced accounts. */
 export interface PacedDelivery {
   /**
-   * Returns how many calls of an account the delivery may have claimed, at most `most`. The oldest deliveries have all that they
-   * can use and the others wait, as the claims of one delivery share their writes. Requests under way do not count.
+   * Returns how many calls of an account the delivery may have claimed if it may have so many connections. The oldest
+   * deliveries have all that they can use and the others wait, as the claims of one delivery share their writes. Requests under
+   * way do not count.
    */
-  limitOf(account: string, most: number): number;
-  /** Counts a request as under way until it has ended. */
+  limitOf(account: string, connections: number): number;
+  /** Counts a request as under way until it has ended. `onSending` is called once it counts, before it begins. */
   send<Sent>(account: string, request: () => Promise<Sent>): Promise<Sent>;
   /** Counts a call as one that claims, from its wait for a slot until it has ended. */
   claim<Done>(account: string, call: () => Promise<Done>): Promise<Done>;
 }
 
-/** @param accounts those of the delivery's calls */
+/**
+ * @param accounts those of the delivery's calls
+ * @param until end of the invocation, in milliseconds since the epoch
+ */
 export function createPacedDelivery(
   accounts: readonly (Pick<ResolvedAccount, "name"> & Parameters<typeof isPaced>[0])[],
-  until: number,
+  { until, onSending }: { until: number; onSending(): void },
   { memory, clock }: Pick<DialerDeps, "memory" | "clock">,
 ): PacedDelivery {
   const own = new Map<string, PacedCalls>(
     accounts.filter(isPaced).map(({ name }) => [name, { left: 0, sending: 0, until }]),
   );
   return {
-    limitOf(account, most) {
+    limitOf(account, connections) {
       const calls = own.get(account);
-      if (calls === undefined) return most;
-      const { atOnce, deliveries } = claimsOf(account, memory);
+      if (calls === undefined) return connections * claimsARequest;
+      const { atOnce, crowdedAt, deliveries } = claimsOf(account, memory);
+      const isCrowded = clock.now() < crowdedAt + crowdedMs;
+      const most = isCrowded ? connections : connections * claimsARequest;
       let free = Math.floor(atOnce);
       for (const older of deliveries) {
         if (older === calls) break;
@@ -82,6 +107,7 @@ export function createPacedDelivery(
       const calls = own.get(account);
       if (calls === undefined) return request();
       calls.sending += 1;
+      onSending();
       return await request().finally(() => (calls.sending -= 1));
     },
     async claim(account, call) {

@@ -49,13 +49,22 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       const permitAt = await loader.load(pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
-    /** True if a request may be sent under this permit now. */
-    isValid({ name, pace }: ResolvedAccount, { permitAt }: Permit): boolean {
+    /**
+     * True if a request may be sent under this permit now.
+     *
+     * @param isCrowded true if its time passed in the wait for a connection: that does not mean that the machine is slow
+     */
+    isValid(
+      { name, pace }: ResolvedAccount,
+      { permitAt }: Permit,
+      { isCrowded }: { isCrowded: boolean },
+    ): boolean {
       if (pace === undefined) return true;
       const late = clock.now() - permitAt;
       const { fast, slow } = permitAgeMsMax;
       const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
-      recordPermit(name, { isInTime: isValid, now: clock.now() }, memory);
+      const missed = isCrowded ? "crowded" : "late";
+      recordPermit(name, { met: isValid ? "in_time" : missed, now: clock.now() }, memory);
       return isValid;
     },
     triesMax: permitsMax,

@@ -22,6 +22,8 @@ export interface PacedClaims {
   /** Maximum of them, and the time at which it last became less; 0: never. */
   atOnce: number;
   reducedAt: number;
+  /** Time at which a call last missed its permit in the wait for a connection. */
+  crowdedAt: number;
   /** Deliveries with calls of the account, the oldest first. */
   deliveries: Set<PacedCalls>;
 }

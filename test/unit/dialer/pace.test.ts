@@ -14,7 +14,7 @@ import {
   stateOf,
   webhook,
 } from "#test/support/dialer-calls.ts";
-import { inSlowTier } from "#test/support/per-tier.ts";
+import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const paced = (callsPerSecond: number, more: object = {}) => ({
@@ -35,6 +35,8 @@ const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["requ
   return calls;
 };
 const secondsOf = (bench: Bench) => bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
+/** What the process knows of its one account's claims. */
+const claimsOf = (bench: Bench) => [...bench.deps.memory.paced.values()][0];
 /** Maximum number of calls in any one second. */
 const peak = (times: number[]) =>
   Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1).length));
@@ -47,6 +49,39 @@ async function warmUp(bench: Bench): Promise<void> {
 }
 
 describe("a paced account", () => {
+  const long = [
+    { rate: 20, answerMs: 1_500, consumers: 20 },
+    { rate: 50, answerMs: 1_000, consumers: 20 },
+  ];
+  it.each(long.slice(0, perTier({ quick: 1, slow: 2 })))(
+    "is used where its provider takes long: $rate a second, $answerMs ms",
+    async (one) => {
+      const { rate, answerMs, consumers } = one;
+      const bench = createDialerBench({ plan: paced(rate), startAt });
+      bench.answer = async () => {
+        await bench.sleep(answerMs);
+        return { kind: "placed" };
+      };
+      const seconds = 40;
+      await sendRequest(bench, rate * seconds, utc);
+      await bench.simulate(seconds, { consumers });
+      // Each permit that a call misses, as it waits for a connection, is lost to the pace.
+      expect(bench.dialed.length).toBeGreaterThan(0.8 * rate * seconds);
+      expect(peak(secondsOf(bench))).toBeLessThanOrEqual(1.1 * rate + 1);
+      expect(claimsOf(bench)?.atOnce).toBeGreaterThan(400);
+    },
+  );
+
+  it("has fewer calls claimed at once by a process that is late for its permits", async () => {
+    const bench = createBench(paced(20));
+    const { clock } = bench.deps;
+    bench.deps.clock = { ...clock, sleep: (ms) => clock.sleep(ms > 0 ? ms + 300 : ms) };
+    await sendRequest(bench, 40, utc);
+    await bench.simulate(20);
+    expect(claimsOf(bench)).toMatchObject({ crowdedAt: -Infinity });
+    expect(claimsOf(bench)?.atOnce).toBeLessThan(400);
+  });
+
   it("takes 60 calls at 2 a second in half a minute", inSlowTier, async () => {
     const bench = createBench(paced(2));
     await sendCalls(bench, 60);
