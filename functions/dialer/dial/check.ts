@@ -91,7 +91,7 @@ export async function checkCall(
  * Sleeps until a permit's time. Two round trips before, documents that would be too old by then are read again, so
  * that nothing must be read at the permit's time.
  *
- * @returns whether the permit's time passed in the wait for a connection; undefined if none was free
+ * @returns true for `isCrowded` if the permit's time passed in the wait for a connection; undefined if none was free
  */
 async function waitForPermit(
   { permitAt }: Permit,

@@ -38,7 +38,7 @@ function claimsOf(account: string, { paced }: Memory): PacedClaims {
   return known;
 }
 
-/** How a call met its permit's time. */
+/** The time at which a call could leave, compared with its permit's. */
 export type Met = "in_time" | "late" | "crowded";
 
 /**

@@ -35,7 +35,7 @@ const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["requ
   return calls;
 };
 const secondsOf = (bench: Bench) => bench.dialed.map(({ at }) => (at - Date.parse(startAt)) / 1000);
-/** What the process knows of its one account's claims. */
+/** Claims of the process's one account. */
 const claimsOf = (bench: Bench) => [...bench.deps.memory.paced.values()][0];
 /** Maximum number of calls in any one second. */
 const peak = (times: number[]) =>
