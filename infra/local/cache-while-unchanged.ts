@@ -13,8 +13,8 @@ interface Sources {
 }
 
 /**
- * Returns the last result while no file that it was made of has changed, come or gone; otherwise makes it again. Results are
- * cached as JSON. Several processes may do so at once.
+ * Returns the last result while no file that it was made of has changed, come or gone, and the folder was not moved; otherwise
+ * makes it again. Results are cached as JSON. Several processes may do so at once.
  */
 export async function cacheWhileUnchanged<Result>(
   sources: Sources,
@@ -33,13 +33,13 @@ export async function cacheWhileUnchanged<Result>(
   return result;
 }
 
-/** Returns a hash of the inputs but those that are made. */
+/** Returns a hash of the folder's path, which results name, and of the inputs but those that are made. */
 async function hashInputs({ root, inputs, made }: Sources): Promise<string> {
   const paths: string[] = [];
   const found = glob(inputs, { cwd: root, exclude: ["**/node_modules", ...made] });
   for await (const path of found) paths.push(path);
   const files = paths.toSorted().map(async (path) => [path, await readFile(join(root, path))]);
-  const hash = createHash("sha256");
+  const hash = createHash("sha256").update(`${root}:`);
   for (const part of (await Promise.all(files)).flat()) hash.update(`${part.length}:`).update(part);
   return hash.digest("hex");
 }

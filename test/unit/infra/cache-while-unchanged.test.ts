@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -45,6 +45,15 @@ it.each([
 ])("a cached result is made again where a file %s", inSlowTier, async (_, change) => {
   await get();
   await change();
+  expect(await get()).toEqual({ n: 2 });
+  expect(await get()).toEqual({ n: 2 });
+});
+
+it("a cached result is made again where its folder was moved, as it may name the folder", async () => {
+  await get();
+  const moved = `${root}-moved`;
+  await rename(root, moved);
+  root = moved;
   expect(await get()).toEqual({ n: 2 });
   expect(await get()).toEqual({ n: 2 });
 });
