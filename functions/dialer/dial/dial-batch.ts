@@ -1,6 +1,6 @@
 import { slotWaitMsMax } from "#shared/lib/timing.ts";
 import { createSemaphore, type Semaphore, type Slot } from "../runtime/fair-semaphore.ts";
-import { createPacedDelivery, type PacedDelivery } from "../record/paced-claims.ts";
+import { claimsARequest, createPacedDelivery, type PacedDelivery } from "../record/paced-claims.ts";
 import { createPermits, type Permits } from "../record/permits.ts";
 import { createAccountDays } from "../record/account-days.ts";
 import { createLiveEntries } from "../record/live-calls.ts";
@@ -100,7 +100,7 @@ export function createDialBatch(
     deadline,
     slots: createSemaphore({
       ...common,
-      total: concurrency * 2,
+      total: concurrency * claimsARequest,
       limitOf: (account) =>
         paced.limitOf(account, Math.min(limitOf(account), isShared(account) ? half : concurrency)),
     }),

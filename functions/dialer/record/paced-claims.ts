@@ -18,7 +18,7 @@ const afterVoid = 0.85;
 const onceMs = 100;
 
 /** Claimed calls per concurrent request: while one is under way, another waits for its permit or for the ledger. */
-const claimsARequest = 2;
+export const claimsARequest = 2;
 /**
  * Time for which a paced account claims no more calls than find a connection, after one of them missed its permit while it
  * waited for a connection: its provider answers slowly, compared with the ledger.
