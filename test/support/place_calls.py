@@ -1,6 +1,7 @@
 """
 Runs the Python package for tests. Reads a task from each line of stdin: {url, token, client: "sync" | "async", bounds,
-jobs: [{call | calls | wait | event | method | story, ...}]}. Prints a line for it: {results: what each job returned, in order; said}.
+jobs: [{call | calls | wait | event | method | story, ...}]}. Prints a line for each: {results, said}, which are what its jobs
+returned, in order, and what Python printed to stderr.
 A job that fails without an answer is repeated under the key of its error, as a user would.
 """
 

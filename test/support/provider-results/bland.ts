@@ -62,7 +62,7 @@ const fixtures: ResultFixture[] = [
   },
   {
     page,
-    says: "`completed: true`, beside `queue_status: started`; `call_length` in minutes",
+    says: "`completed: true`, despite `queue_status: started`; `call_length` in minutes",
     record: { completed: true, queue_status: "started", status: "completed", call_length: 0.7 },
     result: { status: "completed", word: "completed", seconds: 42 },
   },
