@@ -1,12 +1,6 @@
 import type { Change } from "./edits.ts";
 import { findPlace, toSource, type Source } from "./tree.ts";
-import type { HandMade } from "./mutant.ts";
-
-/** A file's text with a mutant in it. */
-export interface Changed {
-  file: string;
-  text: string;
-}
+import type { Changed, HandMade } from "./mutant.ts";
 
 /** Returns the files that a mutant changes. @throws if a name leads nowhere, or the changed text is no code */
 export function breakCore(core: readonly Source[], { edits }: Pick<HandMade, "edits">): Changed[] {
@@ -24,7 +18,8 @@ export function breakCore(core: readonly Source[], { edits }: Pick<HandMade, "ed
   });
 }
 
-function applyAll(text: string, changes: readonly Change[]): string {
+/** Changes pieces of a text, which do not overlap. */
+export function applyAll(text: string, changes: readonly Change[]): string {
   return changes
     .toSorted((one, other) => other.start - one.start)
     .reduce((all, { start, end, becomes }) => all.slice(0, start) + becomes + all.slice(end), text);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Changed } from "./break-core.ts";
+import type { Changed } from "./mutant.ts";
 
 export const root = resolve(import.meta.dirname, "../..");
 const parts = [

@@ -1,5 +1,18 @@
 import type { Edit } from "./edits.ts";
 
+/** A file's text with a mutant in it. */
+export interface Changed {
+  file: string;
+  text: string;
+}
+
+/** A broken project: what breaks, the tests of this code, and the changed files. */
+export interface Mutant {
+  breaks: string;
+  tests: readonly string[];
+  changed: readonly Changed[];
+}
+
 /** A change of the core that no operator of the mutation tester makes, and the rule that it breaks. */
 export interface HandMade {
   /** The rule that no longer holds. */

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { acceptedSurvivors } from "./accepted-survivors.ts";
 import { root, run } from "./copies.ts";
+import type { TesterConfig } from "./drawn.ts";
 import { listMutants, listScores, nameSurvivor, type Report, type Survivor } from "./survivors.ts";
 
 const stryker = "test/mutation/node_modules/@stryker-mutator/core/bin/stryker.js";
@@ -10,10 +11,9 @@ const config = ".config/stryker.json";
 /** Two hours: more than three times what a run takes on two cores. */
 const runMsMax = 2 * 3_600_000;
 
-/** Lists the files that the mutation tester mutates. */
-export async function listMutated(): Promise<string[]> {
-  const { mutate }: { mutate: string[] } = JSON.parse(await readFile(join(root, config), "utf8"));
-  return mutate;
+/** Reads which files and conditions the mutation tester mutates. */
+export async function readTesterConfig(): Promise<TesterConfig> {
+  return JSON.parse(await readFile(join(root, config), "utf8"));
 }
 
 /**

@@ -66,7 +66,8 @@ export function listScores(report: Report): Score[] {
   });
 }
 
-function toSurvivor(
+/** Names a mutant by its place. */
+export function toSurvivor(
   source: Source,
   { mutatorName, replacement = "", location }: ReportedMutant,
 ): Survivor {
@@ -81,7 +82,8 @@ function toSurvivor(
   };
 }
 
-function offsetOf(text: string, { line, column }: Position): number {
+/** Returns the offset of a line and column, which count from 1. */
+export function offsetOf(text: string, { line, column }: Position): number {
   const before = text.split("\n").slice(0, line - 1);
   return before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
 }

@@ -1,9 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { breakCore } from "./break-core.ts";
 import { copyProject, removeCopy, root, run, whileChanged } from "./copies.ts";
-import type { HandMade } from "./mutant.ts";
-import { readCore } from "./tree.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** Maximum time of one run of a copy: first of the unbroken one, then by the time that this has taken. */
 const firstRunMsMax = 30 * 60_000;
@@ -15,7 +13,7 @@ interface Failure {
   isTimeout: boolean;
 }
 
-export interface HandMadeOptions {
+export interface RunOptions {
   /** Simulations of each mutant. */
   seeds: string;
   /** True to run the tests alone. */
@@ -30,39 +28,37 @@ type Outcome = "KILLED" | "SURVIVED" | "TIMED OUT" | "DOES NOT RUN";
  * Runs each mutant's tests, then simulations, directed schedules and explorations, in a copy of the project. One of them
  * must fail. A test that exceeds its time limit shows nothing: such mutants have a list of their own.
  *
- * @returns true if all mutants were killed
+ * @returns the mutants that were not killed: all of them if the tests fail without a mutant
  */
-export async function runHandMade(
-  mutants: readonly HandMade[],
-  options: HandMadeOptions,
-): Promise<boolean> {
+export async function runMutants(
+  mutants: readonly Mutant[],
+  options: RunOptions,
+): Promise<readonly Mutant[]> {
   const copies: string[] = [];
   try {
     while (copies.length < options.atOnce) copies.push(await copyProject(root));
     const runMsMax = await checkUnbroken(copies[0] ?? "", mutants, options);
-    if (runMsMax === undefined) return false;
+    if (runMsMax === undefined) return mutants;
     return await runAll(copies, mutants, { ...options, runMsMax });
   } finally {
     await Promise.all(copies.map(removeCopy));
   }
 }
 
-type Runs = HandMadeOptions & { runMsMax: number };
+type Runs = RunOptions & { runMsMax: number };
 
 async function runAll(
   copies: string[],
-  mutants: readonly HandMade[],
+  mutants: readonly Mutant[],
   runs: Runs,
-): Promise<boolean> {
-  const core = readCore(copies[0] ?? "");
-  const outcomes = new Map<HandMade, Outcome>();
+): Promise<readonly Mutant[]> {
+  const outcomes = new Map<Mutant, Outcome>();
   const rest = mutants.values();
   await Promise.all(
     copies.map(async (copy) => {
       for (const mutant of rest) {
         const startedAt = Date.now();
-        const changed = breakCore(core, mutant);
-        const { outcome, told } = await whileChanged(copy, changed, () =>
+        const { outcome, told } = await whileChanged(copy, mutant.changed, () =>
           outcomeOf(copy, mutant.tests, runs),
         );
         const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
@@ -75,10 +71,10 @@ async function runAll(
   return report(outcomes);
 }
 
-function report(outcomes: ReadonlyMap<HandMade, Outcome>): boolean {
+function report(outcomes: ReadonlyMap<Mutant, Outcome>): readonly Mutant[] {
   const named = (sought: Outcome) =>
     [...outcomes].flatMap(([{ breaks }, outcome]) => (outcome === sought ? breaks : []));
-  console.log(`${named("KILLED").length} of ${outcomes.size} hand-made mutants were killed.`);
+  console.log(`${named("KILLED").length} of ${outcomes.size} mutants were killed.`);
   const hints = [
     ["SURVIVED", "nothing has noticed it"],
     ["TIMED OUT", "neither killed nor survived, as only time limits have failed"],
@@ -87,7 +83,7 @@ function report(outcomes: ReadonlyMap<HandMade, Outcome>): boolean {
   for (const [outcome, hint] of hints) {
     for (const breaks of named(outcome)) console.log(`${outcome}, ${hint}: ${breaks}`);
   }
-  return named("KILLED").length === outcomes.size;
+  return [...outcomes.keys()].filter((mutant) => outcomes.get(mutant) !== "KILLED");
 }
 
 async function outcomeOf(
@@ -111,8 +107,8 @@ async function outcomeOf(
  */
 async function checkUnbroken(
   copy: string,
-  mutants: readonly HandMade[],
-  options: HandMadeOptions,
+  mutants: readonly Mutant[],
+  options: RunOptions,
 ): Promise<number | undefined> {
   const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
   const missing = tests.filter((test) => !existsSync(join(copy, test)));
