@@ -68,7 +68,8 @@ const forecastRoute = declareRoute({
     const requests = posted.calls.flatMap((one) => ("request" in one ? one.request : []));
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
     if (read.unread !== undefined) return refuseOtherKey(c);
-    const under = (one: PlanWithSchedule) => forecastCalls(posted, one, { now, read });
+    const under = (one: PlanWithSchedule) =>
+      forecastCalls(posted, one, { now, read, hashKeys: deps.settings.hashKeys });
     const forecast = await under(plan);
     const others = plan === deployed ? undefined : await under(deployed);
     return {

@@ -1,5 +1,7 @@
 import { parseSplitMark } from "../calls/split-mark.ts";
 import type { Split } from "../dial-plan/splits.ts";
+import { hmacUnder } from "../lib/hmac.ts";
+import type { RotatedKeys } from "../lib/rotated-keys.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -25,12 +27,21 @@ export function roundKeyOf(name: string): DocumentKey<"split"> {
 }
 
 /**
+ * Returns the key of a split's first round. It follows from HASH_KEY, so that callees keep their arms where the ledger is
+ * restored to a time before that round. From then on it is stored, and no change of HASH_KEY moves it.
+ */
+export function firstKeyOf(name: string, { current }: RotatedKeys): string {
+  return hmacUnder(current)(`arms of ${name}`);
+}
+
+/**
  * Returns the round that is under way. The first call under other weights begins one.
  *
+ * @param firstKey see `firstKeyOf`
  * @throws if the documents cannot be reached, or others change the round each time
  */
 export async function findRound(
-  { name, arms }: { name: string; arms: Split["arms"] },
+  { name, arms, firstKey }: { name: string; arms: Split["arms"]; firstKey: string },
   now: number,
   { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
 ): Promise<Round> {
@@ -38,7 +49,7 @@ export async function findRound(
   for (let tries = 0; tries < triesMax; tries++) {
     const current = (await documents.read([document])).get("split", name);
     if (current !== undefined && haveWeights(current.value.arms, arms)) return current.value;
-    const key = current?.value.key ?? freshVersion() + freshVersion();
+    const key = current?.value.key ?? firstKey;
     const value = { key, arms: { ...arms }, since: now };
     const next = { ...document, version: freshVersion(), value, expiresAt: null };
     const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);

@@ -1,10 +1,11 @@
 import type { CallRequest } from "#shared/calls/call-request.ts";
 import { chooseArm, findSplit } from "#shared/dial-plan/splits.ts";
-import { roundKeyOf } from "#shared/policy/split-rounds.ts";
+import { firstKeyOf, roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
+import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
 import {
   createResolver,
@@ -50,17 +51,24 @@ export interface ForecastedCalls {
   waiting: Forecasted[];
 }
 
+/** What a forecast knows beside the calls and the plan. Times are milliseconds since the epoch. */
+interface Inputs {
+  read: ControlsRead;
+  now: number;
+  /** Time before which nothing is dialed. Absent: now. */
+  from?: number;
+  hashKeys: RotatedKeys;
+}
+
 /**
  * Forecasts calls under a plan: first by the checks of acceptance, then by the dialer's decisions, in queues together
  * with the calls that wait already. Gives way to other requests, as ten thousand calls take seconds.
  *
- * @param inputs.now the present time, in milliseconds since the epoch
- * @param inputs.from time before which nothing is dialed
  */
 export async function forecastCalls(
   posted: Posted,
   { plan, table, schedule }: PlanWithSchedule,
-  { read, now, from = now }: { read: ControlsRead; now: number; from?: number },
+  { read, now, from = now, hashKeys }: Inputs,
 ): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
@@ -74,6 +82,7 @@ export async function forecastCalls(
     at: posted.at,
     holderOf: createHolders(documents, now),
     plan,
+    hashKeys,
     agents: read.agents,
   };
   const fresh = await postedCalls(posted, at);
@@ -107,6 +116,7 @@ interface AtPosting extends Facts {
   resolver: Resolver;
   holderOf: HolderOf;
   plan: DialPlan;
+  hashKeys: RotatedKeys;
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
 }
@@ -155,13 +165,13 @@ function postedCalls(
 }
 
 /** Returns a call with the agent that would make it: of a split, the arm of the callee in the round that is under way. */
-function toArm(request: CallRequest, { plan, documents }: AtPosting): CallRequest {
+function toArm(request: CallRequest, { plan, documents, hashKeys }: AtPosting): CallRequest {
   const { agent_id: name, phone_number: phoneNumber } = request;
   const split = findSplit(name, plan);
   if (split === undefined) return request;
   const { kind, key } = roundKeyOf(name);
-  const round = documents.get(kind, key)?.value;
-  return { ...request, agent_id: chooseArm({ name, phoneNumber }, split.arms, round?.key ?? "") };
+  const armsKey = documents.get(kind, key)?.value.key ?? firstKeyOf(name, hashKeys);
+  return { ...request, agent_id: chooseArm({ name, phoneNumber }, split.arms, armsKey) };
 }
 
 /**

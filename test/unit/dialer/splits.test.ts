@@ -195,6 +195,16 @@ describe("the round of a split", () => {
     expect(second?.since).toBeGreaterThan(first?.since ?? Infinity);
   });
 
+  it("gives callees the same arms in a ledger that is restored to before it", async () => {
+    const before = createDialerBench({ startAt, plan: planOf(half) });
+    const restored = createDialerBench({ startAt, plan: planOf(half) });
+    // Other versions than before: the benches draw them in the same order.
+    await sendEach(restored, aCallNow(restored, { agent_id: "agent_a" }));
+    await restored.simulate(5);
+    expect(await dialEach(restored, 20)).toEqual(await dialEach(before, 20));
+    expect((await roundOf(restored))?.key).toBe((await roundOf(before))?.key);
+  });
+
   it("costs no read where no call goes to a split", async () => {
     const bench = createDialerBench({ startAt, plan: planOf(half) });
     await sendEach(bench, aCallNow(bench, { agent_id: "agent_a" }));

@@ -35,7 +35,7 @@ function createRounds() {
     },
   };
   const roundAt = (at: number, arms: Readonly<Record<string, number>> = half) =>
-    findRound({ name, arms }, at, stores);
+    findRound({ name, arms, firstKey: "key" }, at, stores);
   return { documents, stores, counted, roundAt };
 }
 
