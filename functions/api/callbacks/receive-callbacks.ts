@@ -88,7 +88,6 @@ async function takeCallback(c: Context<ApiEnv>, deps: ApiDeps, judge: Judge): Pr
     log("alarm", "queue.unreachable", { ...fields, error: errorForLog(error) });
     return retry("The queue did not accept the callback.");
   }
-  log("info", "callback.taken", fields);
   return c.body(null, 204);
 }
 
