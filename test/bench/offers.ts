@@ -32,6 +32,13 @@ const acceptCpuMsAssumed = 1;
 const dialingCpuMsAssumed = 2;
 /** Bytes of Lambda's own log lines per invocation, and API Gateway's per request. */
 const platformLogBytes = 300;
+/**
+ * Bytes that Cloudflare adds to each line of a Worker: `$workers` and `$metadata` without the message, as in a published
+ * event of 2026-08-30 (github.com/cloudflare/mcp-server-cloudflare shows their fields). Invocations themselves are not logged.
+ */
+const lineAttributesBytes = 800;
+/** Days that Cloudflare stores them. */
+const logDays = 7;
 /** Bytes that BullMQ's side logs per call. */
 const bullmqLogBytes = 600;
 const hoursPerMonth = 730;
@@ -97,7 +104,6 @@ export const sum = (numbers: number[]) => numbers.reduce((total, one) => total +
 
 function cloudflare(shape: Shape): Item[] {
   const of = (name: string) => counted(`cloudflare.${shape}.${name}`);
-  const invocations = of("requests") + of("dialerInvocations");
   const [results, events] = [resultsOf("cloudflare", shape), eventsOf("cloudflare", shape)];
   return [
     { name: "Requests", price: "cloudflare.requests", perCall: of("requests") },
@@ -127,9 +133,22 @@ function cloudflare(shape: Shape): Item[] {
     { name: "R2 writes", price: "cloudflare.r2ClassA", perCall: of("r2Writes") },
     { name: "R2 reads", price: "cloudflare.r2ClassB", perCall: of("r2Reads") },
     { name: "Provider requests", price: undefined, perCall: of("providerRequests") },
-    { name: "Log events", price: "cloudflare.logEvents", perCall: of("logLines") + invocations },
+    {
+      name: "Log bytes",
+      price: "cloudflare.logBytes",
+      perCall: loggedBytes(`cloudflare.${shape}`),
+    },
+    {
+      name: "Log storage (bytes × months)",
+      price: "cloudflare.logStorage",
+      perCall: loggedBytes(`cloudflare.${shape}`) * (logDays / daysPerMonth),
+    },
   ];
 }
+
+/** Returns the bytes of the lines that something logs on Cloudflare. */
+const loggedBytes = (name: string) =>
+  counted(`${name}.logBytes`) + counted(`${name}.logLines`) * lineAttributesBytes;
 
 /** Results, and events told, of one call of a shape. */
 const resultsOf = (platform: string, shape: Shape) => countedOr0(`${platform}.${shape}.results`);
@@ -232,9 +251,10 @@ const cloudflareByMonth: [PriceName, number][] = [
   ["cloudflare.requests", functionsByMinute * sweepsByMonth],
   ["cloudflare.d1RowsWritten", sweepsByMonth * counted("cloudflare.idleMinute.d1RowsWritten")],
   ["cloudflare.d1RowsRead", sweepsByMonth * counted("cloudflare.idleMinute.d1RowsRead")],
+  ["cloudflare.logBytes", sweepsByMonth * loggedBytes("cloudflare.idleMinute")],
   [
-    "cloudflare.logEvents",
-    sweepsByMonth * (functionsByMinute + counted("cloudflare.idleMinute.logLines")),
+    "cloudflare.logStorage",
+    sweepsByMonth * loggedBytes("cloudflare.idleMinute") * (logDays / daysPerMonth),
   ],
 ];
 
@@ -285,7 +305,7 @@ export const assumptions = [
   `a provider answers in ${providerMs} ms; a round trip to the ledger takes ${tripMs} ms, a claim or a settlement waits ${shareMs} ms more in a delivery of ${sharedFrom} calls or more, a request waits ${queueMs} ms for the queue; an idle sweep or dispatcher takes ${sweepMs} ms;`,
   `CPU of a call ${inCount(acceptCpuMs)} ms to accept (${cpuFrom("accept")}; in a batch it is less) and ${inCount(dialingCpuMs)} ms to dial (${cpuFrom("dialing")}), ${inCount(dynamoDialingCpuMs)} ms with DynamoDB's SDK;`,
   `Lambda has ${memoryMb} MB, ${concurrency} requests at once and ${vcpuShare.toFixed(2)} of a vCPU;`,
-  `${platformLogBytes} B of log more for each invocation and request on AWS;`,
+  `${platformLogBytes} B of log more for each invocation and request on AWS, ${lineAttributesBytes} B for each line on Cloudflare;`,
   `a result takes ${resultMs} ms of Lambda and an event ${eventMs} ms, and each the CPU of dialing;`,
   `rows are kept for ${retentionDays} days, as large as they were counted here, with their indexes.`,
 ].join(" ");
