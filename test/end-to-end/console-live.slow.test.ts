@@ -204,7 +204,7 @@ describe("the open page", () => {
     expect(await said()).toBe("");
   });
 
-  it("keeps what was typed and decided when its token is refused, and goes on with another one", async () => {
+  it("keeps what was typed and decided when its token is refused, and continues with another token", async () => {
     await signIn("do-not-call");
     const other = await context.newPage();
     await other.goto(`${server.address}/operator`);

@@ -32,7 +32,7 @@ it("counts a mutant that no test reaches as a survivor, and a killed one as none
   expect(listMutants(reportOf("", "Killed"))).toEqual([]);
 });
 
-it("tells how the mutants of a file ended", () => {
+it("counts how the mutants of a file ended", () => {
   const file = "shared/calls/due.ts";
   expect(listScores(reportOf("", "Timeout"))).toEqual([
     { file, killed: 0, timedOut: 1, survived: 0 },

@@ -5,7 +5,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   ],
   "test/contracts/requests-api/callers.ts": [
     "shows no request of another client, and does not reveal that it exists",
-    "lets in a client's tokens that have the right, and tells the others that they lack it",
+    "accepts a client's tokens that have the right, and answers the others that they lack it",
   ],
   "test/contracts/http-api/callers.ts": ["keeps a token to its agents"],
   "test/unit/settings/tokens.test.ts": [

@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 export function itKeepsRequestsToTheirClient(api: RequestsApiBench): void {
   const { show, cancel, write, statesOf } = api;
 
-  it("lets in a client's tokens that have the right, and tells the others that they lack it", async () => {
+  it("accepts a client's tokens that have the right, and answers the others that they lack it", async () => {
     await write(["WAITING"]);
     for (const token of ["oc_wrong", tokens.ended, tokens.operator]) {
       expect((await show(undefined, token)).status).toBe(401);

@@ -43,7 +43,7 @@ describe("acceptance", () => {
     expect(await post({ agents }, [named])).toEqual([201]);
   });
 
-  it("asks for a timezone where neither the number nor the plan tells one", async () => {
+  it("asks for a timezone if neither the number nor the plan determines one", async () => {
     const plan = { ...everywhere, callingHours: nine };
     const missing =
       "/1/timezone: is required: the number implies no time zone, and the plan has no default";

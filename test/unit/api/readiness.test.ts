@@ -36,7 +36,7 @@ function createBench(environment?: Record<string, string | undefined>) {
 }
 
 describe("GET /readyz", () => {
-  it("tells a monitor whether the dialer works, and nothing else", async () => {
+  it("shows a monitor whether the dialer works, and nothing else", async () => {
     const bench = createBench();
     await bench.beat();
     const ready = await bench.ask();

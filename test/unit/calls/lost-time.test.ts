@@ -31,7 +31,7 @@ it("counts a call as accepted before the suspension within the margin of two clo
 });
 
 describe("a row of a restored ledger may have been dialed in the lost time", () => {
-  it("in a state in which the service goes on with the call", () => {
+  it("in a state in which the service continues with the call", () => {
     const lost = callStates.filter((state) => isLost(state, { dueAt: since }));
     expect(lost).toEqual(["WAITING", "DIALING", "UNKNOWN"]);
   });

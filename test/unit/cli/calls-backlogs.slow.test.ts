@@ -84,7 +84,7 @@ describe("npm run calls in a pipe", () => {
     expect(stats.filter((line) => !line.includes("\t"))).toEqual([]);
   });
 
-  it("resumes the breaker that its table shows, tells its version, and completes in three shells", async () => {
+  it("resumes the breaker that its table shows, prints its version, and completes in three shells", async () => {
     const { app, open, breakersOf, breakers } = createOperatorBench();
     for (const key of Object.values(breakersOf("agent_sales"))) {
       for (const look of [{ isPiped: true }, { columns: 80 }]) {

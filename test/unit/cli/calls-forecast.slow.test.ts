@@ -27,7 +27,7 @@ function createBench(plan: object = paced) {
 }
 
 describe("npm run calls -- forecast", () => {
-  it("tells people when calls go, and what decides", async () => {
+  it("shows people when calls go, and what decides", async () => {
     const { code, out } = await createBench().forecast(callsOf(3));
     expect(code).toBe(0);
     expect(out).toContain("3 calls posted at 2026-06-01T10:00:00.000Z: 2 wait, 1 now.");

@@ -54,7 +54,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(ada.printed.join("\n")).toContain(`GET ${address()}/readyz must answer 200`);
   });
 
-  it("tells both functions the service's address where the plan asks for results", async () => {
+  it("gives both functions the service's address if the plan asks for results", async () => {
     await ada.deploy({ plan: { ...plan, results: {} } });
     expect(settingsValues()["PUBLIC_URL"]).toBe(address());
     const { client } = deployment().account.secrets;

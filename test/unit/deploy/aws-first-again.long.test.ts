@@ -6,7 +6,7 @@ import { Killed } from "#test/support/aws/real-cdk.ts";
 const deployment = useDeployment("again");
 
 describe("the first deployment, repeated,", () => {
-  it("tells how to repeat one that an earlier version began, failed, and left protected", async () => {
+  it("says how to repeat a deployment that an earlier version began, failed, and left protected", async () => {
     const { account, person, stand, stack } = deployment();
     account.stacks.failures.set("AWS::ApiGatewayV2::Api", "Rate exceeded");
     stand();

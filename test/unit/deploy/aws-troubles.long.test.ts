@@ -117,7 +117,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
       expect(key()).toBe(theirKey);
     });
 
-    it("ends with one of two keys that were given, and tells whoever gave the other", async () => {
+    it("ends with one of two given keys, and reports that to whoever gave the other", async () => {
       const { person, stand } = deployment();
       stand();
       const people = [theirKey, "cd".repeat(32)].map((one) => {
@@ -138,7 +138,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     });
   });
 
-  it("tells how to sign in where the login has expired, whoever notices", async () => {
+  it("says how to sign in after the login has expired, whichever tool notices", async () => {
     const { account, changes, person } = deployment();
     const expired = {
       code: "ExpiredToken",

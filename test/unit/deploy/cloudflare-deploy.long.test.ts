@@ -129,7 +129,7 @@ describe("npm run deploy:cloudflare", () => {
     },
   );
 
-  it("tells both Workers the service's address where the plan asks for results, and keeps another", async () => {
+  it("gives both Workers the service's address if the plan asks for results, and keeps another address", async () => {
     await deployment().stand();
     expect(secretOf("api", "PUBLIC_URL")).toBeUndefined();
     const plan = { ...dialPlan, results: {} };

@@ -14,7 +14,7 @@ describe("npm run deploy:cloudflare, by the real wrangler,", () => {
     expect(changes()).toEqual(before);
   });
 
-  it("tells how to log in where the login has expired", async () => {
+  it("says how to log in after the login has expired", async () => {
     const { account, changes, person } = deployment();
     account.isLoggedIn = false;
     await expect(person().deploy()).rejects.toThrow(/wrangler login.*CLOUDFLARE_API_TOKEN/);

@@ -108,7 +108,7 @@ describe("a call's schedule", () => {
     expect(opening(tollFree, "2026-06-01T23:29:26Z")[0]).toBe("2026-06-02T22:00");
   });
 
-  it("is in the plan's zone where the number tells none, and in none without that", () => {
+  it("is in the plan's zone if the number has none, and in no zone otherwise", () => {
     const satellite = call("+881612345678");
     expect(
       scheduleOf({ defaultTimeZone: "Asia/Tokyo" }).opening(satellite, "2026-06-01T12:00Z")[0],

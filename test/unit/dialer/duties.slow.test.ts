@@ -69,7 +69,7 @@ describe.each(rates)("with %d requests a minute that finish", (rate) => {
 });
 
 describe("expired documents", () => {
-  it("are all deleted within two hours, and a gauge tells how old they may be", async () => {
+  it("are all deleted within two hours, and a gauge shows the age of the oldest", async () => {
     const count = isLong ? 2_000_000 : 70_000;
     const bench = createDutiesBench();
     const { deps } = bench;

@@ -92,7 +92,7 @@ describe("a refusal of the account", () => {
     expect(bench.dialed).toHaveLength(3);
   });
 
-  it("of a webhook opens its backlog's alone: another client's calls to the same host go on", async () => {
+  it("of a webhook opens the breaker of its backlog only: another client's calls to the same host continue", async () => {
     const bench = createBench();
     await dialEach(bench, [refused], { agent_id: "hook" });
     expect(await breakerOf(bench, backlogOf("crm", "hook"))).toMatchObject({
@@ -107,7 +107,7 @@ describe("a refusal of the account", () => {
 });
 
 describe("a refusal of the agent", () => {
-  it("opens the backlog's breaker at once, with one alarm, and others of the account go on", async () => {
+  it("opens the backlog's breaker at once, with one alarm, and other backlogs of the account continue", async () => {
     const bench = createBench();
     bench.answer = async ({ request }) =>
       request.agent_id === "agent_sales" ? agentRefused : placed;

@@ -89,7 +89,7 @@ describe("a slow ledger", () => {
     },
   );
 
-  it("has a split end in time, and the next delivery go on with it", inSlowTier, async () => {
+  it("has a split end in time, and the next delivery continue it", inSlowTier, async () => {
     const bench = await createSlowBench(25, 6000); // 150 s in all
     expect(await within(119, bench.deliver(120_000))).toEqual([again]);
     const written = (await rowsIn(bench, "WAITING")).length;

@@ -200,7 +200,7 @@ describe("the record of a call whose callee may ask to be called back", () => {
     expect(read).toMatchObject({ status: "completed", analysis: pending });
   });
 
-  it("of ultravox waits five seconds for a slow page, asks for no other then, and tells its requests", async () => {
+  it("of ultravox waits five seconds for a slow page, then requests no other, and counts its requests", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const next = "https://api.ultravox.ai/api/calls/p-1/messages?cursor=2";

@@ -210,7 +210,7 @@ describe("the adapter and the stand-in", () => {
     expect(await pair.lookUp(call)).toEqual({ by: "number", providerCallIds: [placed.id] });
   });
 
-  it("of Vapi do not know what becomes of a call that found no line, until its record tells", async () => {
+  it("of Vapi do not know the outcome of a call that found no line until its record has it", async () => {
     const pair = await start("vapi");
     const call = aCallOfText();
     pair.standIn.settings.hasLine = false;

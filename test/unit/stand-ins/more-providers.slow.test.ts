@@ -172,7 +172,7 @@ describe("the stand-in of Plivo", () => {
     expect(standIn.problems).toHaveLength(1);
   });
 
-  it("refuses a page of more than 20 calls, and a call that goes on has no record yet", async () => {
+  it("refuses a page of more than 20 calls, and has no record of a call in progress", async () => {
     const { url, calls } = await startTestStandIn("plivo");
     expect((await post(url, {})).status).toBe(201);
     const path = `${url}/v1/Account/MASTANDIN00000000000/Call/`;

@@ -37,7 +37,7 @@ describe("a number", () => {
     expect(clocksOf(zonesOfNumber(number))).toEqual(clocksOf([zone]));
   });
 
-  it("is in all zones of its calling code where it tells no place", () => {
+  it("is in all zones of its calling code if it names no place", () => {
     expect(zonesOfNumber("+18005550100")).toEqual(zonesOfNumber("+18665550100"));
     const clocks = clocksOf(zonesOfNumber("+18005550100"));
     for (const zone of ["America/New_York", "Pacific/Honolulu", "Pacific/Guam"]) {
