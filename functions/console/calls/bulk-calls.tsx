@@ -1,35 +1,19 @@
 import { useState } from "preact/hooks";
 import { callStates, states } from "#shared/calls/states.ts";
 import type { BulkAction } from "#shared/answers/answers.ts";
+import { chosenBy } from "../data/chosen-calls.ts";
 import { bulkActions, useBulk } from "../parts/bulk.tsx";
 import { AskPause, type Pausable, useResume } from "../parts/pause.tsx";
 import { stateText } from "../parts/shared.tsx";
 
 type Filter = Readonly<Record<string, string>>;
-/** Fields of a filter, and their names for people. */
-const names: Readonly<Record<string, string>> = {
-  state: "state",
-  client: "client",
-  campaign: "campaign",
-  agent_id: "agent",
-  account: "account",
-  reason: "reason",
-  request_id: "request",
-  from: "from",
-  until: "until",
-};
 
 /** Actions on all calls that the filter of the list shows. */
 export function BulkCalls({ filter, number }: { filter: Filter; number: string }) {
   const bulk = useBulk();
-  const fields = Object.fromEntries(
-    Object.entries(filter).filter(([name, value]) => Object.hasOwn(names, name) && value !== ""),
-  );
+  const { fields, what } = chosenBy(filter);
   const { state = "", ...others } = fields;
   const actions = actionsFor(state);
-  const what = `calls with ${Object.entries(fields)
-    .map(([name, value]) => `${names[name]} ${value}`)
-    .join(", ")}`;
   return (
     <details>
       <summary>Act on all of these …</summary>

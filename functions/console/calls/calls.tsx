@@ -11,6 +11,8 @@ import { Export } from "../parts/export.tsx";
 import { FilterField, Filters } from "../parts/filters.tsx";
 import { ListEnd } from "../parts/list-end.tsx";
 import { OneCall } from "./one-call.tsx";
+import { findWholeOrder } from "../data/chosen-calls.ts";
+import { Stopped } from "../parts/pause.tsx";
 import { cancelAll } from "../requests/one-request.tsx";
 import {
   countText,
@@ -213,7 +215,7 @@ function Found({
       <ListEnd list={list} what="The calls" nothing="There is no such call." />
       <div class="line">
         <WithRole role="decide">
-          <CancelAll filter={filter} />
+          <CancelAll filter={filter} number={number} />
         </WithRole>
       </div>
       <Export of="calls" filter={filter} number={number} />
@@ -283,14 +285,14 @@ function List({
   );
 }
 
-/** The button that cancels the waiting calls of the filter's request or agent. */
-function CancelAll({ filter }: { filter: Filter }) {
+/** The button that cancels the waiting calls of the filter's request or agent, if the list shows all of them. */
+function CancelAll({ filter, number }: { filter: Filter; number: string }) {
   const { ask, attempt } = useDesk();
   const [isAsking, setIsAsking] = useState(false);
-  const { state, agent_id = "", request_id = "" } = filter;
-  if (state !== "WAITING" || (agent_id === "" && request_id === "")) return null;
-  const what = request_id === "" ? { agent_id } : { request_id };
-  const name = request_id === "" ? `agent ${agent_id}` : `request ${request_id}`;
+  const what = findWholeOrder(filter, number);
+  if (what === undefined) return null;
+  const ofAgent = "agent_id" in what;
+  const name = ofAgent ? `agent ${what.agent_id}` : `request ${what.request_id}`;
   return (
     <>
       <button type="button" class="grave" onClick={() => setIsAsking(true)}>
@@ -308,6 +310,7 @@ function CancelAll({ filter }: { filter: Filter }) {
             })
           }
         >
+          {ofAgent ? <Stopped what={what} verb="cancels" /> : null}
           <p>Calls that are still on the queue are cancelled too.</p>
         </Confirm>
       ) : null}

@@ -125,6 +125,9 @@ export function AskPause({ what, close }: { what: Pausable; close(): void }) {
       close={close}
     >
       <Stopped what={what} />
+      <p class="hint">
+        Calls that come later wait too, and may expire. Calls in progress are not cancelled.
+      </p>
       <label>
         Why (other operators see it)
         <input
@@ -197,23 +200,18 @@ function Ends({ end, choose }: { end: End; choose(end: End): void }) {
 /** Maximum backlogs whose calls are counted before a pause. */
 const countedMax = 100;
 
-/** Says whose waiting calls a pause stops. */
-function Stopped({ what }: { what: Pausable }) {
+/** Says whose waiting calls a pause stops, or an order cancels. */
+export function Stopped({ what, verb = "stops" }: { what: Pausable; verb?: "stops" | "cancels" }) {
   const backlogs = useLive<Backlogs>(`/backlogs?limit=${countedMax}`);
   return (
-    <>
-      <Shown live={backlogs} what="The waiting calls">
-        {(data) => <p>{stoppedText(what, data)}</p>}
-      </Shown>
-      <p class="hint">
-        Calls that come later wait too, and may expire. Calls in progress are not cancelled.
-      </p>
-    </>
+    <Shown live={backlogs} what="The waiting calls">
+      {(data) => <p>{stoppedText(what, data, verb)}</p>}
+    </Shown>
   );
 }
 
 /** Describes the waiting calls of a target, by client: `It stops 91 waiting calls of client research.` */
-function stoppedText(what: Pausable, { backlogs, cursor }: Backlogs): string {
+function stoppedText(what: Pausable, { backlogs, cursor }: Backlogs, verb: string): string {
   const own = backlogs.filter((one) => concerns(what, one));
   const counts = [...Map.groupBy(own, ({ client }) => client)].map(([client, some]) => {
     const calls = some.reduce((sum, { waiting }) => sum + waiting, 0);
@@ -225,10 +223,10 @@ function stoppedText(what: Pausable, { backlogs, cursor }: Backlogs): string {
   if (first === undefined) return `No call of it waits now.${unread}`;
   if (others.length === 0) {
     const noun = first.calls === "1" ? "call" : "calls";
-    return `It stops ${first.calls} waiting ${noun} of client ${first.client}.${unread}`;
+    return `It ${verb} ${first.calls} waiting ${noun} of client ${first.client}.${unread}`;
   }
   const each = counts.map(({ client, calls }) => `${calls} of ${client}`).join(", ");
-  return `It stops the waiting calls of ${counts.length} clients: ${each}.${unread}`;
+  return `It ${verb} the waiting calls of ${counts.length} clients: ${each}.${unread}`;
 }
 
 /** True if a pause of the target stops the backlog. An account's name may be that of its provider and a host. */
