@@ -18,18 +18,22 @@ const table = `
 +14235550124 Crossville, in the other part of 423|America/Chicago
 +18505550123 Pensacola|America/Chicago
 +18505550124 Tallahassee, in the other part of 850|America/New_York
++18502275123 Port St. Joe, an exchange of 850|America/New_York
++18504315123 Tallahassee, an exchange of 850|America/New_York
 +14485550123 Pensacola, overlay of 850|America/Chicago
 +12195550123 Gary|America/Chicago
 +12705550123 Bowling Green|America/Chicago
 +12705550124 Radcliff, in the other part of 270|America/New_York
 +18125550123 Evansville|America/Chicago
 +18125550124 Bloomington, in the other part of 812|America/Indiana/Indianapolis
++18124785123 Terre Haute, an exchange of 812|America/Indiana/Indianapolis
 +15745550123 South Bend|America/Indiana/Indianapolis
 +17855550123 Goodland|America/Denver
 +16205550123 Syracuse, Kansas|America/Denver
 +13085550123 Scottsbluff|America/Denver
 +13085550124 Grand Island, in the other part of 308|America/Chicago
 +16055550123 Rapid City|America/Denver
++16052235123 Fort Pierre, an exchange of 605|America/Chicago
 +16055550124 Sioux Falls, in the other part of 605|America/Chicago
 +17015550123 Dickinson|America/Denver
 +15415550123 Ontario, Oregon|America/Boise
@@ -54,10 +58,13 @@ const table = `
 +18075550124 Thunder Bay, in the other part of 807|America/Toronto
 +12505550123 Cranbrook|America/Edmonton
 +12505550124 Victoria, in the other part of 250|America/Vancouver
++12507855123 Fort St. John, an exchange of 250|America/Dawson_Creek
++12504285123 Creston, an exchange of 250|America/Phoenix
 +12575550123 Cranbrook, overlay of 250|America/Edmonton
 +12575550124 Vancouver, overlay of 604|America/Vancouver
 +17095550123 St. John's|America/St_Johns
 +17095550124 Happy Valley-Goose Bay|America/Goose_Bay
++18679835123 Cambridge Bay, an exchange of 867|America/Cambridge_Bay
 +18675550123 Whitehorse|America/Whitehorse
 +18095550123 Santo Domingo|America/Santo_Domingo
 +12135550123 Los Angeles|America/Los_Angeles
@@ -83,6 +90,8 @@ const table = `
 +56672123456 Coyhaique|America/Coyhaique
 +56612123456 Punta Arenas|America/Punta_Arenas
 +56221234567 Santiago|America/Santiago
++56961234567 a mobile phone in Punta Arenas|America/Punta_Arenas
++56991234567 a mobile phone in Hanga Roa, Easter Island|Pacific/Easter
 +6759731234 Buka, Bougainville|Pacific/Bougainville
 +6753211234 Port Moresby|Pacific/Port_Moresby
 +61881234567 Adelaide|Australia/Adelaide

@@ -12,6 +12,12 @@ interface Correction {
 
 export const corrections: readonly Correction[] = [
   {
+    prefixes: "569",
+    zones: "America/Punta_Arenas America/Santiago Pacific/Easter",
+    source:
+      "Mobile numbers begin with 9 all over Chile (Subtel's numbering plan): https://en.wikipedia.org/wiki/Telephone_numbers_in_Chile. libphonenumber has one pattern for them and landlines, and the map gives them to Santiago",
+  },
+  {
     prefixes: "1689",
     zones: "America/New_York",
     source:

@@ -54,8 +54,9 @@ export function combine(
 }
 
 /**
- * Zones of +1. Numbers that no exchange of the map distinguishes are in all zones of their area code. An area code that the
- * numbering plan's table lacks is in all zones of +1, like a freephone number: the map alone may name one zone of several.
+ * Zones of +1. All numbers of an area code are in all of its zones: which exchange is where, the map alone says, and names
+ * of places contradict it. An area code that the numbering plan's table lacks is in all zones of +1, like a freephone
+ * number: the map alone may name one zone of several.
  */
 function ofAreaCodes(
   { map, areaCodes }: Sources,
@@ -73,7 +74,6 @@ function ofAreaCodes(
     return own !== undefined && own.prefix.length > 1 ? own.zones : [];
   };
   const base = new Map<string, string[]>();
-  const exchanges = new Map<string, string[]>();
   for (const row of areaCodes) {
     const { code } = row;
     const fromMap = zonesInMap(code);
@@ -84,9 +84,8 @@ function ofAreaCodes(
       ([prefix]) => prefix.startsWith(`1${code}`) && prefix.length > 4,
     );
     for (const [prefix, list] of listed) {
-      const kept = list.filter(isPossible);
-      if (kept.length > 0) exchanges.set(prefix, kept);
-      else notes.push(`+${prefix}: the map says ${list.join(" ")}, where no part of ${code} lies`);
+      if (list.some(isPossible)) continue;
+      notes.push(`+${prefix}: the map says ${list.join(" ")}, where no part of ${code} lies`);
     }
     const seen = [...fromMap, ...listed.flatMap(([, list]) => list)].filter(isPossible);
     base.set(code, [...seen, ...lettered]);
@@ -95,7 +94,7 @@ function ofAreaCodes(
     const isOfPlace = zonesInMap(code).length <= placesMax;
     if (!base.has(code) && isOfPlace) notes.push(`+1 ${code}: the numbering plan's table lacks it`);
   }
-  const zones = new Map<string, string[]>([["1", all], ...exchanges]);
+  const zones = new Map<string, string[]>([["1", all]]);
   for (const { code, complex } of areaCodes) {
     const own = base.get(code) ?? [];
     const covered = complex.flatMap((other) => base.get(other) ?? []);
