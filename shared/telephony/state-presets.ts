@@ -152,4 +152,4 @@ export const stateCodes: Readonly<Record<string, keyof typeof statePresets>> = {
 export const allStates = "us-states";
 
 /** States whose hours are said to be stricter than federal law, and whose law could not be read at a primary source. */
-export const missingStates: readonly string[] = "AL CT KY MD MI MN OK OR PA SD TX WY".split(" ");
+export const missingStates: readonly string[] = "AL CT KY MD MI MN NV OK OR PA SD TX WY".split(" ");

@@ -74,7 +74,7 @@ describe("a plan with us-states", () => {
 
   it("is refused, with their names, unless the states without a preset are excepted", () => {
     expect(() => planOf({ callingHours })).toThrow(
-      /AL, CT, KY, MD, MI, MN, OK, OR, PA, SD, TX, WY/,
+      /AL, CT, KY, MD, MI, MN, NV, OK, OR, PA, SD, TX, WY/,
     );
     expect(() => planOf({ callingHours, except: missingStates.slice(1) })).toThrow(/: AL\./);
     expect(() => planOf({ callingHours, except: [...missingStates, "ZZ"] })).toThrow(/may have/);
