@@ -122,15 +122,16 @@ function zoned(time: string | null | undefined): string | null | undefined {
 
 /**
  * Values of `status` (https://developer.vonage.com/en/voice/voice-api/webhook-reference). `unanswered` stands for a callee
- * who declined and for one who could not be reached; a phone that rang out is `timeout`. Calls of every other end become
+ * who declined and for one who could not be reached; a phone that rang out is `timeout`. `rejected` is by Vonage before the
+ * connection in its SDKs, and by the destination in its list of call statuses. Calls of every other end become
  * `completed` later, so that only a length shows that one was answered.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "started ringing answered machine human"],
   ["busy", "busy"],
   ["no_answer", "timeout"],
-  ["failed", "failed rejected cancelled"],
-  ["unknown", "completed unanswered"],
+  ["failed", "failed cancelled"],
+  ["unknown", "completed unanswered rejected"],
 );
 const answeredTexts = new Set(["answered", "machine", "human"]);
 

@@ -65,6 +65,13 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
     otherwise: "`unknown`",
   },
   {
+    providers: ["Vonage"],
+    word: "`rejected`",
+    means: "rejected by Vonage before the call was connected; declined",
+    by: "nothing",
+    otherwise: "`unknown`",
+  },
+  {
     providers: ["Bland"],
     word: "`completed`",
     means: "answered; not answered",

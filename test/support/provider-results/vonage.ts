@@ -47,7 +47,7 @@ const fixtures: ResultFixture[] = [
     result: { status: "unknown", word: "completed", endedAt: talk.endedAt },
   },
   of("failed", { status: "failed" }),
-  of("rejected", { status: "failed" }),
+  of("rejected", { status: "unknown" }),
   of("cancelled", { status: "failed" }),
 ];
 
