@@ -8,6 +8,8 @@ import {
   type ValueOf,
 } from "#shared/ports/document-kinds.ts";
 import { numbersBlamed, refusalsOf, readRefusals } from "#shared/policy/breakers.ts";
+import { toShellWord } from "#shared/lib/shell-word.ts";
+import { hourMs } from "#shared/lib/units.ts";
 import * as z from "#shared/lib/zod.ts";
 import { unprobed } from "#shared/rules/gates.ts";
 import { recordAction } from "../api/actions/audit-log.ts";
@@ -153,9 +155,10 @@ export async function closeBreaker(
 /** Returns the needs of open breakers, except of those by which a provider only slows calls down. */
 export async function findBreakerNeeds(
   breakers: readonly StoredDocument<"breaker">[],
-  documents: Documents,
+  { documents, settings }: Pick<RouteDeps, "documents" | "settings">,
 ) {
   const views = await listBreakerViews(breakers, documents);
+  const { expireAfterHours } = settings.plan;
   return views
     .filter(({ cause }) => !throttles.has(cause))
     .map((view) => {
@@ -170,20 +173,26 @@ export async function findBreakerNeeds(
         code,
         resume: { breaker: key },
         ...(kind === "receiver" ? {} : { holder: `${unprobed.reason} ${key}` }),
-        ...textsOf(view),
+        ...textsOf(view, expireAfterHours),
       } as const;
     });
 }
 
-function textsOf(view: BreakerView): Texts {
+function textsOf(view: BreakerView, expireAfterHours: number): Texts {
   const { means, fix } =
-    view.cause === "calls_refused" ? refusedTexts(view) : causeTexts[view.cause];
+    view.cause === "calls_refused" ? refusedTexts(view, expireAfterHours) : causeTexts[view.cause];
   const meaning = codeMeaning(view.code);
   return { means: meaning === "" ? means : `${means} The code says: ${meaning}.`, fix };
 }
 
-/** Says how many calls were refused, and how the calls that were rejected by it are redialed. */
-function refusedTexts({ code, failures, client = "", agent_id = "" }: BreakerView): Texts {
+/**
+ * Says how many calls were refused, and how the calls that were rejected by it are redialed. Calls of earlier refusals with the
+ * same code are left out: they may have been posted again since.
+ */
+function refusedTexts(
+  { code, failures, client = "", agent_id = "", opened_at }: BreakerView,
+  expireAfterHours: number,
+): Texts {
   const { means, fix } = causeTexts.calls_refused;
   const refusals = failures !== null && "refusals" in failures ? failures.refusals : {};
   const all = Object.values(refusals).reduce((sum, one) => sum + one, 0);
@@ -191,7 +200,10 @@ function refusedTexts({ code, failures, client = "", agent_id = "" }: BreakerVie
   const refused = count === 0 ? "" : ` ${count} calls were refused.`;
   // Numbers that were blamed one by one have their own codes.
   const reason = code === numbersBlamed ? "" : ` --reason ${code}`;
-  const redial = `npm run calls -- redial --state REJECTED${reason} --client ${client} --agent ${agent_id}`;
+  // Calls that were accepted earlier had expired by then.
+  const from = toIsoTime(Date.parse(opened_at) - expireAfterHours * hourMs);
+  const of = `--client ${toShellWord(client)} --agent ${toShellWord(agent_id)} --from ${from}`;
+  const redial = `npm run calls -- redial --state REJECTED${reason} ${of}`;
   return { means: means + refused, fix: `${fix} Then redial those that were refused: ${redial}` };
 }
 

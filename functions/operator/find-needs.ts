@@ -84,7 +84,7 @@ export type Found = Need & { holder?: string };
 type KnownNeed = Pick<Need, "id" | "kind" | "what" | "means" | "fix"> & Partial<Found>;
 
 const finders: Readonly<Record<Part, (deps: RouteDeps) => Promise<KnownNeed[]>>> = {
-  breakers: async (deps) => findBreakerNeeds(await listOf("breaker", deps), deps.documents),
+  breakers: async (deps) => findBreakerNeeds(await listOf("breaker", deps), deps),
   pauses: findPauses,
   review: findReviews,
   events: findExhausted,

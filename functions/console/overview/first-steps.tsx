@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { CallsPage, PlanTexts } from "#shared/answers/answers.ts";
 import { addressOf } from "../data/address.ts";
 import { useDesk, useLive } from "../parts/desk.tsx";
+import { toShellWord } from "#shared/lib/shell-word.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import { createFictitiousLeads } from "#shared/leads/fictitious-leads.ts";
 import { sendLeads } from "#shared/leads/send-leads.ts";
@@ -61,8 +62,8 @@ function findSimulated({ agents }: PlanTexts): string | undefined {
 function curlLine(agentId: string): string {
   const address = `${location.origin}${location.pathname.replace(/\/operator\/*$/, "")}`;
   const call = { phone_number: "+12025550123", agent_id: agentId, timezone: "America/New_York" };
-  const body = JSON.stringify(call).replaceAll("'", String.raw`'\''`);
-  return `curl -i ${address}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d '${body}'`;
+  const body = toShellWord(JSON.stringify(call));
+  return `curl -i ${address}/v1/calls -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" -d ${body}`;
 }
 
 /** Form that sends a campaign to the simulator. */

@@ -84,9 +84,16 @@ export const callCommands: Record<string, Command> = {
     const { placed = false, "not-placed": not = false } = values;
     if (placed === not) throw new Misuse("resolve needs either --placed or --not-placed.");
     const body = { outcome: placed ? "placed" : "not_placed" };
+    const as = placed ? "placed, and erases their numbers" : "not placed";
+    const does = (count: number) => `marks ${counted(count, "call")} as ${as}, for good`;
     return forEach(
       ids,
-      { values, perform: (id) => ask<CallView>(`/calls/${id}/resolve`, body) },
+      {
+        values,
+        perform: (id) => ask<CallView>(`/calls/${id}/resolve`, body),
+        // Whoever names calls by their ids has looked at each.
+        ...(ids.length === 0 ? { does } : {}),
+      },
       { ask, terminal },
     );
   },

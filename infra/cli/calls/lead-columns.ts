@@ -1,5 +1,6 @@
 import { columnRoles, guessColumns } from "#shared/leads/columns.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
+import { toShellWord } from "#shared/lib/shell-word.ts";
 import { Misuse } from "./failures.ts";
 
 /**
@@ -21,7 +22,7 @@ export function rolesOf(table: LeadTable, mapped: readonly string[], agents: rea
     return { role, index };
   });
   if (doubt !== undefined && !given.some(({ role }) => role === "number")) {
-    const choices = doubt.candidates.map((name) => `--map ${quoted(`number=${name}`)}`);
+    const choices = doubt.candidates.map((name) => `--map ${toShellWord(`number=${name}`)}`);
     throw new Misuse(`${doubt.why} Nothing was sent. Choose with ${choices.join(" or ")}.`);
   }
   for (const { role, index } of given) {
@@ -31,9 +32,4 @@ export function rolesOf(table: LeadTable, mapped: readonly string[], agents: rea
     roles[index] = role;
   }
   return { roles, notes: given.some(({ role }) => role === "agent") ? [] : notes };
-}
-
-/** Quotes a word for a shell where it needs that. */
-function quoted(word: string): string {
-  return /^[\w=.-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -4,7 +4,7 @@ import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import type { Command, CommandDeps } from "./command.ts";
 import { counted, exitUnlessAgreed } from "./agree.ts";
 import { listCalls } from "./chosen-calls.ts";
-import { Misuse, Refusal } from "./failures.ts";
+import { Failure, Misuse, Refusal } from "./failures.ts";
 import { readBytes } from "./files.ts";
 import type { NumberList } from "#shared/leads/read-numbers.ts";
 import { readNumberList } from "./number-list.ts";
@@ -91,7 +91,7 @@ async function changeList(
   return known;
 }
 
-/** Counts those of the numbers that are on the list. Undefined: the token may check no more lists in this hour. */
+/** Counts those of the numbers that are on the list, for people. Undefined: the count failed, which prevents no change of the list. */
 async function countListed(
   phone_numbers: readonly string[],
   ask: CommandDeps["ask"],
@@ -100,7 +100,7 @@ async function countListed(
     const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers });
     return listed.length;
   } catch (error) {
-    if (error instanceof Refusal) return undefined;
+    if (error instanceof Refusal || error instanceof Failure) return undefined;
     throw error;
   }
 }
@@ -228,11 +228,18 @@ async function eraseAct(numbers: readonly string[], deps: CommandDeps) {
   }
   let calls = 0;
   let waiting = 0;
-  for (const number of numbers) {
-    for await (const { state } of listCalls({ number }, deps)) {
-      calls += 1;
-      if (state === "WAITING") waiting += 1;
+  try {
+    for (const number of numbers) {
+      for await (const { state } of listCalls({ number }, deps)) {
+        calls += 1;
+        if (state === "WAITING") waiting += 1;
+      }
     }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    // A token may look for 100 numbers in an hour, and erase more.
+    const does = `${what}, and cancels what waits for it; its calls could not be counted: ${error.message}`;
+    return { does, answer: { numbers: numbers.length } };
   }
   const does = `${what} in ${counted(calls, "call")}, and cancels the ${waiting} that wait`;
   return { does, answer: { numbers: numbers.length, calls, waiting } };

@@ -60,7 +60,7 @@ export const optionsOf: Record<string, string[]> = {
   list: [...choosing, "limit", "csv"],
   show: ["reveal"],
   redial: [...choosing, "not-placed", ...asking],
-  resolve: [...choosing, "placed", "not-placed"],
+  resolve: [...choosing, "placed", "not-placed", ...asking],
   cancel: ["request", "agent", ...asking],
   bulk: [...fields, "account", "not-placed", ...asking],
   pause: ["agent", "account", "client", "reason", "until", ...asking],
@@ -178,6 +178,6 @@ export function chosen(
 
 /** Parses an option's number from 1 to 999,999. */
 export function numberOf(text: string, name: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} must be a number from 1 on.`);
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} must be a number from 1 to 999,999.`);
   return Number(text);
 }

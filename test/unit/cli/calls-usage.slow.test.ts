@@ -176,6 +176,32 @@ describe("a grave command", () => {
     },
   );
 
+  it("resolve asks for calls chosen by a filter, and not for those named by their ids", async () => {
+    const { calls, write, posted } = createBench();
+    const [row] = await write("NEEDS_REVIEW", 2);
+    const alone = await calls("resolve --state NEEDS_REVIEW --placed");
+    expect([alone.code, alone.err]).toEqual([
+      2,
+      expect.stringMatching(/^This marks 2 calls as placed, and erases their numbers, for good/),
+    ]);
+    const dry = await calls("resolve --state NEEDS_REVIEW --not-placed --dry-run");
+    expect([dry.code, dry.out]).toEqual([
+      0,
+      expect.stringMatching(/^This marks 2 calls as not placed, for good/),
+    ]);
+    expect(posted).toEqual([]);
+    expect((await calls(`resolve ${row?.id} --placed`)).code).toBe(0);
+    expect(posted).toEqual([`/operator/calls/${row?.id}/resolve`]);
+  });
+
+  it("erase asks without a count, once the token may look for no more numbers", async () => {
+    const { calls, posted } = createBench();
+    for (let n = 10; n <= 110; n++) await calls(`list --number +1202555${1000 + n}`);
+    const { code, out } = await calls("erase +12025550123 --yes");
+    expect([code, out]).toEqual([0, expect.stringContaining("erased")]);
+    expect(posted).toContain("/operator/erase");
+  });
+
   it("says of a request that only the queue has that nothing of it was read", async () => {
     const { calls, api } = createBench();
     const { id } = aCall({});
@@ -224,6 +250,20 @@ describe("a file of numbers", () => {
       "25 numbers: add done, 0 were on the list before.",
     ]);
     await rm(directory, { recursive: true });
+  });
+
+  it("is added also once the token may compare no more lists", async () => {
+    const { api, calls } = createBench();
+    const init = {
+      method: "POST",
+      headers: { authorization: `Bearer ${tokens.operator}`, "content-type": "application/json" },
+      body: JSON.stringify({ phone_numbers: ["+12025550123"] }),
+    };
+    let status = 200;
+    while (status === 200) status = (await api.app.request("/operator/find-listed", init)).status;
+    expect(status).toBe(429);
+    const { code, out } = await calls("dnc add +12025550123");
+    expect([code, out]).toEqual([0, "1 number: add done."]);
   });
 
   it("that is sent anew is not compared with the list", async () => {

@@ -157,13 +157,15 @@ describe("what needs a person", () => {
       blamed: [],
     });
     await put("counters", `${key} refusals`, { http_404: 77, "in US": 77 });
+    // Calls that were accepted earlier expired before the breaker opened.
+    const earliest = new Date(now - 168 * 3_600_000).toISOString();
     expect((await ask()).needs).toMatchObject([
       {
         kind: "breaker",
         what: "client and agent crm, agent_sales",
         means: expect.stringMatching(/ 77 calls were refused\. The code says: .* does not exist/),
         fix: expect.stringContaining(
-          "redial --state REJECTED --reason http_404 --client crm --agent agent_sales",
+          `redial --state REJECTED --reason http_404 --client crm --agent agent_sales --from ${earliest}`,
         ),
       },
     ]);
