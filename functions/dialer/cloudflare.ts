@@ -1,6 +1,6 @@
 import { createD1Ledger } from "#shared/cloudflare/d1-ledger.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
-import { asInvocation, statementsLeft, subrequest } from "#shared/cloudflare/invocation.ts";
+import { asInvocation, sendBySubrequest, statementsLeft } from "#shared/cloudflare/invocation.ts";
 import { createD1Size } from "#shared/cloudflare/d1-size.ts";
 import { workerLog as log } from "#shared/lib/log.ts";
 import {
@@ -13,7 +13,6 @@ import type { EventMessage } from "#shared/ports/event-messages.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { readDialerSettings } from "#shared/settings/settings.ts";
-import type { Send } from "#shared/lib/http-client.ts";
 import { toStrings, withCountedBindings, type WorkerEnv } from "#shared/cloudflare/environment.ts";
 import { createDialerMemory } from "./runtime/memory.ts";
 import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
@@ -41,7 +40,6 @@ function wire(bare: WorkerEnv): Handlers {
   const environment = toStrings(env);
   const now = Date.now;
   const print = console.log;
-  const send: Send = (url, request) => subrequest(() => fetch(url, request), request.signal);
   return createHandlers({
     queue: createCloudflareQueue(env.CALLS, env.ENVELOPES),
     eventsQueue: createCloudflareQueue<EventMessage>(env.EVENTS, env.ENVELOPES),
@@ -54,7 +52,7 @@ function wire(bare: WorkerEnv): Handlers {
       {
         bundledPlan: dialPlan,
         kinds: routeKinds,
-        connect: (plan) => connect({ environment, fetch: send, now, print }, plan),
+        connect: (plan) => connect({ environment, fetch: sendBySubrequest, now, print }, plan),
       },
       log,
     ),

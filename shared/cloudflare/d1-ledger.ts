@@ -20,7 +20,7 @@ import {
   toRow,
   toRowJson,
 } from "./d1-rows.ts";
-import { queryOn, writeVersioned } from "./d1-writes.ts";
+import { inParameters, queryOn, queryParts, writeVersioned } from "./d1-writes.ts";
 
 /**
  * Maximum rows that one page examines. If too few of them match, as many are read again to find where the next page
@@ -87,12 +87,28 @@ LIMIT ?4`;
 
 const purge = "DELETE FROM calls WHERE id IN (SELECT value FROM json_each(?1))";
 
+/** Lists the due rows of lanes, in their order. The keys of thousands of lanes need several statements. */
+async function listDue(
+  { of = "calls", lanes, until, each }: Parameters<CallLedger["due"]>[0],
+  all: ReturnType<typeof queryOn>,
+): Promise<DuePosition[][]> {
+  const parts = inParameters(
+    lanes.map(({ key, after }) => JSON.stringify({ key, ...(after ?? { dueAt: -1, id: "" }) })),
+  );
+  const found = await queryParts<Due>(all, { sql: due[of], parts }, until, each);
+  return parts.flatMap((part, n) => {
+    const positionsBy = new Map(found[n]?.map((one) => [one.lane, toPositions(one)]));
+    return part.map((_, index) => positionsBy.get(index) ?? []);
+  });
+}
+
 /** Creates the ledger in Cloudflare D1; infra/d1 has its table. */
 export function createD1Ledger(database: D1Database): CallLedger {
   const all = queryOn(database);
 
   async function readBy(sql: string, ids: readonly string[]) {
-    const found = await all<Stored>(sql, JSON.stringify(ids));
+    const parts = inParameters(ids.map((id) => JSON.stringify(id)));
+    const found = (await queryParts<Stored>(all, { sql, parts })).flat();
     const rows = found.map(rowsOf);
     const unreadable = found.filter((_, index) => rows[index]?.length === 0);
     return toRowsRead(
@@ -113,16 +129,7 @@ export function createD1Ledger(database: D1Database): CallLedger {
       }));
     },
     write: (changes) => writeVersioned(database, rowStatements, { writes: changes.map(writeOf) }),
-    async due({ of = "calls", lanes, until, each }) {
-      if (lanes.length === 0) return [];
-      const asked = lanes.map(({ key, after }) => ({
-        key,
-        ...(after ?? { dueAt: -1, id: "" }),
-      }));
-      const found = await all<Due>(due[of], JSON.stringify(asked), until, each);
-      const positionsBy = new Map(found.map((one) => [one.lane, toPositions(one)]));
-      return lanes.map((_, index) => positionsBy.get(index) ?? []);
-    },
+    due: (asked) => listDue(asked, all),
     async list({ before = "~", limit, ...of }) {
       if ("state" in of && !attentionStates.includes(of.state)) {
         const found = await all<Stored>(listOfState, before, of.state, limit);

@@ -7,7 +7,9 @@ const bytesMax = 10_000_000_000;
 export function createD1Size(database: D1Database) {
   return async (): Promise<{ bytes: number; bytesMax: number }> => {
     countStatements(1);
-    const { meta } = await subrequest(() => database.prepare("SELECT 1").run());
+    const { meta } = await subrequest(() => database.prepare("SELECT 1").run(), {
+      isStatement: true,
+    });
     return { bytes: meta.size_after, bytesMax };
   };
 }

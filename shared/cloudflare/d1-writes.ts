@@ -5,8 +5,8 @@ import { countStatements, subrequest } from "./invocation.ts";
  * items travel as JSON arrays, in several statements of one transaction if they are large.
  */
 const parameterBytesMax = 400_000;
-/** Maximum bytes of a row. The local engine takes more. https://developers.cloudflare.com/d1/platform/limits/ */
-const rowBytesMax = 2_000_000;
+/** Maximum bytes of a value and of a row. The local engine takes more. https://developers.cloudflare.com/d1/platform/limits/ */
+const valueBytesMax = 2_000_000;
 /** Maximum chunks of one transaction: 4 MB of parameters. */
 const chunksMax = 10;
 
@@ -14,9 +14,43 @@ const chunksMax = 10;
 export function queryOn(database: D1Database) {
   return async <Row>(sql: string, ...bound: unknown[]): Promise<Row[]> => {
     countStatements(1);
+    for (const one of bound) if (typeof one === "string") requireSize(one);
     const statement = database.prepare(sql).bind(...bound);
-    return (await subrequest(() => statement.all<Row>())).results;
+    return (await subrequest(() => statement.all<Row>(), { isStatement: true })).results;
   };
+}
+
+/** @throws if D1 would refuse a value: the local engine takes more */
+function requireSize(value: string): void {
+  // A character has three bytes at most, so short values are not counted.
+  const bytes = value.length * 3 > valueBytesMax ? Buffer.byteLength(value) : 0;
+  if (bytes > valueBytesMax) throw new Error(`D1 takes no value of ${bytes} bytes`);
+}
+
+/** Divides items of JSON, in order, into parts that fit into one parameter each, as an array. */
+export function inParameters(items: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const part = parts.at(-1);
+    const length = Buffer.byteLength(item) + 1;
+    bytes += length;
+    if (part !== undefined && bytes <= parameterBytesMax) part.push(item);
+    else {
+      parts.push([item]);
+      bytes = length;
+    }
+  }
+  return parts;
+}
+
+/** Runs a statement for each part of the items, which are its first parameter. Resolves to the rows of each. */
+export function queryParts<Row>(
+  all: ReturnType<typeof queryOn>,
+  { sql, parts }: { sql: string; parts: readonly string[][] },
+  ...bound: unknown[]
+): Promise<Row[][]> {
+  return Promise.all(parts.map((part) => all<Row>(sql, `[${part.join()}]`, ...bound)));
 }
 
 /** One write of an item, conditional on its version. */
@@ -64,8 +98,9 @@ export async function writeVersioned(
         .prepare(statements[kind])
         .bind(`[${items.map(({ json }) => json).join()}]`, ...bound),
     );
-    const results = await subrequest(() =>
-      database.batch<{ name: string; version: string }>(prepared),
+    const results = await subrequest(
+      () => database.batch<{ name: string; version: string }>(prepared),
+      { isStatement: true },
     );
     for (const [index, { items }] of steps.entries()) {
       const returned = new Set(results[index]?.results.map(labelOf));
@@ -86,7 +121,7 @@ function inChunks(writes: readonly VersionedWrite[]): VersionedWrite[][] {
   let bytes = 0;
   for (const one of writes) {
     const length = Buffer.byteLength(one.json);
-    if (length > rowBytesMax) throw new Error(`D1 takes no row of ${length} bytes`);
+    if (length > valueBytesMax) throw new Error(`D1 takes no row of ${length} bytes`);
     if (chunk.length === 0 || names.has(one.name) || bytes + length > parameterBytesMax) {
       chunk = [];
       chunks.push(chunk);

@@ -3,6 +3,7 @@
  * counts nor waits: a loop without a bound would be seen in production only. Therefore the code counts, wherever it runs.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { type OutgoingRequest, Withheld } from "../lib/http-client.ts";
 
 /**
  * Maximum statements of one invocation of a Worker. Each statement of a batch counts.
@@ -19,21 +20,42 @@ export const subrequestsMax = 10_000;
  * https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections
  */
 export const connectionsMax = 6;
+/**
+ * Maximum statements to D1 among them. Statements that hang, for up to 30 s, leave a connection for the queue, to which
+ * outcomes go that D1 does not take.
+ */
+export const statementsAtOnceMax = connectionsMax - 1;
+/** Maximum wait of a statement for its connection: what asked for it gives up after that time, and must not be surprised later. */
+const statementWaitMsMax = 5_000;
 
 interface Invocation {
   statements: number;
   subrequests: number;
-  /** Subrequests that wait for their response headers. */
+  /** Subrequests that wait for their response headers, and those to D1 among them. */
   open: number;
-  /** Starts the subrequests that wait for a connection, the oldest first. */
-  waiting: Set<() => void>;
+  openStatements: number;
+  /** Subrequests that wait for a connection, the oldest first. */
+  waiting: Set<Waiting>;
+}
+
+/** A subrequest that waits for a connection. `start` is called once it has one. */
+interface Waiting {
+  isStatement: boolean;
+  start(): void;
+}
+
+/** Of a subrequest: if it goes to D1, and what ends its wait for a connection. */
+interface Kind {
+  isStatement?: boolean;
+  signal?: AbortSignal;
 }
 
 const invocation = new AsyncLocalStorage<Invocation>();
 
 /** Runs one invocation of a Worker: all that it starts counts together. */
 export function asInvocation<Result>(work: () => Result): Result {
-  return invocation.run({ statements: 0, subrequests: 0, open: 0, waiting: new Set() }, work);
+  const counts = { statements: 0, subrequests: 0, open: 0, openStatements: 0 };
+  return invocation.run({ ...counts, waiting: new Set() }, work);
 }
 
 /** Returns how many subrequests the current invocation may still send. */
@@ -61,15 +83,14 @@ export function countStatements(count: number): void {
 }
 
 /**
- * Sends one subrequest, once fewer than six wait for their response headers.
+ * Sends one subrequest, once fewer than six wait for their response headers, and fewer than five statements if it is one.
  *
  * @param send sends it. Its promise resolves when the headers have arrived
- * @param signal ends the wait
- * @throws if Cloudflare would refuse it, or the signal's reason. Nothing was sent then
+ * @throws if Cloudflare would refuse it, or why its wait ended. Nothing was sent then
  */
 export async function subrequest<Answer>(
   send: () => Promise<Answer>,
-  signal?: AbortSignal,
+  { isStatement = false, signal }: Kind = {},
 ): Promise<Answer> {
   const current = invocation.getStore();
   if (current === undefined) return send();
@@ -77,39 +98,83 @@ export async function subrequest<Answer>(
   if (current.subrequests > subrequestsMax) {
     throw new Error(`an invocation sends more than ${subrequestsMax} subrequests`);
   }
-  if (current.open >= connectionsMax) await untilFree(current, signal);
-  else current.open += 1;
+  if (mayStart(current, isStatement)) take(current, isStatement);
+  else await untilFree(current, { isStatement, signal });
   try {
     return await send();
   } finally {
-    passOn(current);
+    giveBack(current, isStatement);
   }
 }
 
-/** Waits for the connection of a subrequest that has its headers. */
-async function untilFree({ waiting }: Invocation, signal?: AbortSignal): Promise<void> {
+function mayStart({ open, openStatements }: Invocation, isStatement: boolean): boolean {
+  return open < connectionsMax && (!isStatement || openStatements < statementsAtOnceMax);
+}
+
+function take(current: Invocation, isStatement: boolean): void {
+  current.open += 1;
+  if (isStatement) current.openStatements += 1;
+}
+
+/** Waits for a connection, which is then taken. A statement waits for some seconds, others until their signal aborts. */
+async function untilFree(
+  { waiting }: Invocation,
+  { isStatement, signal }: { isStatement: boolean; signal: AbortSignal | undefined },
+): Promise<void> {
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const abort = () => {
-    waiting.delete(resolve);
-    reject(signal?.reason);
+  const { promise, resolve: start, reject } = Promise.withResolvers<void>();
+  const one = { isStatement, start };
+  const stop = (reason: unknown) => {
+    waiting.delete(one);
+    reject(reason);
   };
+  const abort = () => stop(signal?.reason);
   signal?.addEventListener("abort", abort);
-  waiting.add(resolve);
+  const late = () => stop(new Error("D1 had no connection in time"));
+  const timer = isStatement ? setTimeout(late, statementWaitMsMax) : undefined;
+  waiting.add(one);
   try {
     await promise;
   } finally {
+    clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
   }
 }
 
-/** Gives a connection to the subrequest that has waited longest. */
-function passOn(current: Invocation): void {
-  const [next] = current.waiting;
-  if (next === undefined) current.open -= 1;
-  else {
+/** Ends a subrequest, and gives its connection to the one that has waited longest and may have it. */
+function giveBack(current: Invocation, isStatement: boolean): void {
+  current.open -= 1;
+  if (isStatement) current.openStatements -= 1;
+  for (const next of current.waiting) {
+    if (!mayStart(current, next.isStatement)) continue;
     current.waiting.delete(next);
-    next();
+    take(current, next.isStatement);
+    next.start();
+    return;
+  }
+}
+
+/**
+ * Sends a request to a provider or receiver as a subrequest. After its wait for a connection it asks once more if it may leave.
+ *
+ * @throws Withheld if a request that may be withheld has not left
+ */
+export async function sendBySubrequest(
+  url: string,
+  { mayLeave, ...request }: OutgoingRequest,
+): Promise<Response> {
+  let hasLeft = false;
+  try {
+    return await subrequest(
+      () => {
+        if (mayLeave?.() === false) throw new Withheld("no longer permitted");
+        hasLeft = true;
+        return fetch(url, request);
+      },
+      { signal: request.signal },
+    );
+  } catch (error) {
+    throw mayLeave === undefined || hasLeft ? error : new Withheld("no connection in time");
   }
 }
 

@@ -15,7 +15,8 @@ export interface OutgoingRequest {
   isPublicOnly?: boolean;
   /**
    * Returns false to keep the request from leaving. It is called once the connection is open, in the same turn of the
-   * event loop that writes the request. Workers do not show when a connection is open, so there it is not called.
+   * event loop that writes the request. Workers do not show when a connection is open: there it is called right before
+   * `fetch`, once the request is one of the six that may be under way.
    */
   mayLeave?: () => boolean;
 }

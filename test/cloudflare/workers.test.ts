@@ -6,11 +6,14 @@ import {
   asInvocation,
   connectionsMax,
   d1StatementsMax,
+  sendBySubrequest,
+  statementsAtOnceMax,
   statementsLeft,
   subrequest,
   subrequestsLeft,
   subrequestsMax,
 } from "#shared/cloudflare/invocation.ts";
+import { type OutgoingRequest, Withheld } from "#shared/lib/http-client.ts";
 import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { workerLog } from "#shared/lib/log.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
@@ -26,6 +29,24 @@ const { LEDGER } = testEnv;
 
 // https://developers.cloudflare.com/d1/platform/limits/
 describe("D1", () => {
+  it("is asked for documents whose names are megabytes by several statements, each within its 2 MB", async () => {
+    const documents = createD1Documents(LEDGER, { now: Date.now, freshVersion: randomVersion });
+    const names = Array.from({ length: 2_500 }, (_, n) => ({
+      kind: "pause" as const,
+      key: `agent ${String(n).padStart(1_000, "0")}`,
+    }));
+    const value = { of: { agent: "a" }, at: 1, by: "ops" };
+    const last = { ...names[2_499], version: randomVersion(), value, expiresAt: null };
+    await documents.write([{ next: { kind: "pause", key: "", ...last }, seen: null }]);
+    await asInvocation(async () => {
+      const read = await documents.read(names);
+      expect(read.get("pause", last.key ?? "")?.value).toEqual(value);
+      expect(d1StatementsMax - statementsLeft()).toBe(7);
+    });
+    const removals = names.map((name) => ({ ...name, seen: "x" }));
+    await expect(documents.remove(removals)).rejects.toThrow(/takes no value of 2/);
+  });
+
   it("takes 100 parameters of a statement, and refuses 101", async () => {
     const ask = (count: number) => {
       const names = Array.from({ length: count }, (_, n) => `?${n + 1}`);
@@ -157,15 +178,111 @@ describe("the subrequests of an invocation", () => {
       await turns();
       const late = new AbortController();
       const send = vi.fn<() => Promise<void>>();
-      const waiting = subrequest(send, late.signal);
+      const { signal } = late;
+      const waiting = subrequest(send, { signal });
       late.abort(new Error("late"));
       await expect(waiting).rejects.toThrow("late");
-      await expect(subrequest(send, late.signal)).rejects.toThrow("late");
+      await expect(subrequest(send, { signal })).rejects.toThrow("late");
       for (const resolve of sent) resolve();
       await Promise.all(all);
       await turns();
       expect(send).not.toHaveBeenCalled();
       expect(start(6).sent).toHaveLength(6);
+    });
+  });
+});
+
+describe("statements that hang", () => {
+  const isStatement = true;
+  const hang = () => subrequest(() => new Promise<never>(() => undefined), { isStatement });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it("leave a connection to the queue, and take it from nobody who waits for one", async () => {
+    await asInvocation(async () => {
+      for (let n = 0; n < 8; n++) hang().catch(() => undefined);
+      const sent: (() => void)[] = [];
+      const send = () => subrequest(() => new Promise<void>((resolve) => sent.push(resolve)));
+      const all = [send(), send()];
+      expect(sent).toHaveLength(1);
+      sent[0]?.();
+      await all[0];
+      await vi.waitFor(() => expect(sent).toHaveLength(2));
+    });
+  });
+
+  it("are not followed by those whose askers have given up", async () => {
+    vi.useFakeTimers();
+    await asInvocation(async () => {
+      const ends: (() => void)[] = [];
+      for (let n = 0; n < statementsAtOnceMax; n++) {
+        void subrequest(() => new Promise<void>((end) => ends.push(end)), { isStatement });
+      }
+      const send = vi.fn<() => Promise<void>>();
+      const refused = expect(subrequest(send, { isStatement })).rejects.toThrow(/in time/);
+      await vi.advanceTimersByTimeAsync(5_000);
+      await refused;
+      for (const end of ends) end();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(send).not.toHaveBeenCalled();
+      expect(await subrequest(async () => "answer", { isStatement })).toBe("answer");
+    });
+  });
+});
+
+describe("a request to a provider that waits for a connection", () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  /** Sends a request while all connections are taken, which `end` gives back. */
+  function sendLate(more: Partial<OutgoingRequest>) {
+    const sent = vi.fn(async () => new Response("sent"));
+    vi.stubGlobal("fetch", sent);
+    const ends: (() => void)[] = [];
+    for (let n = 0; n < connectionsMax; n++) {
+      void subrequest(() => new Promise<void>((end) => ends.push(end)));
+    }
+    const { signal } = new AbortController();
+    const answer = sendBySubrequest("https://example.com/dial", {
+      headers: {},
+      redirect: "manual",
+      signal,
+      ...more,
+    });
+    return { sent, answer, end: () => ends[0]?.() };
+  }
+
+  it("does not leave if it may not any more once it has one", async () => {
+    await asInvocation(async () => {
+      let isOpen = true;
+      const { sent, answer, end } = sendLate({ mayLeave: () => isOpen });
+      isOpen = false; // such as the callee's hours
+      end();
+      await expect(answer).rejects.toThrow(Withheld);
+      expect(sent).not.toHaveBeenCalled();
+    });
+  });
+
+  it("is known not to have left if its time is over before", async () => {
+    await asInvocation(async () => {
+      const late = new AbortController();
+      const { signal } = late;
+      const { sent, answer } = sendLate({ mayLeave: () => true, signal });
+      late.abort(new Error("timeout"));
+      await expect(answer).rejects.toThrow(Withheld);
+      const other = sendLate({ signal: AbortSignal.abort(new Error("timeout")) });
+      await expect(other.answer).rejects.toThrow("timeout");
+      expect(sent).not.toHaveBeenCalled();
+    });
+  });
+
+  it("leaves if it still may", async () => {
+    await asInvocation(async () => {
+      const { answer, end } = sendLate({ mayLeave: () => true });
+      end();
+      expect(await (await answer).text()).toBe("sent");
     });
   });
 });
