@@ -7,7 +7,7 @@ import {
   refuseEncodedPaths,
   refuseOtherMethods,
 } from "./http/base-app.ts";
-import { addCallbacks } from "./callbacks/receive-callbacks.ts";
+import { addCallbacks, refuseCallbacks } from "./callbacks/receive-callbacks.ts";
 import { createCalls } from "./calls/create-calls.ts";
 import { endpoints } from "./calls/endpoints.ts";
 import type { ApiEnv, PlatformDeps, UncheckedApiDeps } from "./http/context.ts";
@@ -31,9 +31,9 @@ export function createApp(unlimited: UncheckedApiDeps) {
   const deps = "problem" in settings ? undefined : { ...others, settings: settings.value };
   const { operatorOf, parts } = others;
   const app = createBaseApp(others);
-  if (deps?.settings.publicUrl !== undefined && deps.settings.plan.results !== undefined) {
-    addCallbacks(app, deps, identifyRequests(others));
-  }
+  // Calls of an earlier plan may still end, and their callees opt out, whatever the plan of today asks for.
+  if (deps === undefined) refuseCallbacks(app);
+  else addCallbacks(app, deps, identifyRequests(others));
   const accepting = { ...others, settings: deps?.settings };
   for (const endpoint of endpoints) {
     app.post(endpoint.path, (c) => createCalls(c, endpoint, accepting));

@@ -34,8 +34,11 @@ export interface RouteKinds {
   defaultTimeoutSeconds(route: Pick<Route, "provider">): number;
   /** Returns the default calls per second of a route's account; undefined: no rate limit. */
   defaultCallsPerSecond(route: Pick<Route, "provider">): number | undefined;
-  /** Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. */
-  callbackHeadersOf(type: ProviderType): readonly string[] | undefined;
+  /**
+   * Returns the headers that sign the callbacks of a type of account. Undefined: its callbacks are hints. Without a type, those
+   * of all types.
+   */
+  callbackHeadersOf(type: ProviderType | undefined): readonly string[] | undefined;
 }
 
 /** Composes a variable's name: `twilio-eu` and `ACCOUNT_SID` give `TWILIO_EU_ACCOUNT_SID`. */

@@ -39,7 +39,10 @@ export const routeKinds: RouteKinds = {
   hasLateAgents: (route) => typeOf(route).hasLateAgents === true,
   defaultTimeoutSeconds: (route) => timeoutSecondsOf(typeOf(route)),
   defaultCallsPerSecond: (route) => typeOf(route).callsPerSecond,
-  callbackHeadersOf: (type) => typeOf({ provider: type }).callbackHeaders,
+  callbackHeadersOf: (type) =>
+    type === undefined
+      ? [...typesByName.values()].flatMap(({ callbackHeaders = [] }) => callbackHeaders)
+      : typeOf({ provider: type }).callbackHeaders,
 };
 
 /** True if a look-up along this route finds a call only once it has ended. */

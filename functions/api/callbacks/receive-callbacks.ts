@@ -36,6 +36,11 @@ export function addCallbacks(
   app.all("/callbacks/*", refuseForged(deps), identify, (c) => takeCallback(c, deps, judge));
 }
 
+/** Has callbacks sent again while the settings are wrong: nothing can tell then which of them are forged. */
+export function refuseCallbacks(app: Hono<ApiEnv>): void {
+  app.all("/callbacks/*", (c) => c.body(null, 503, { "retry-after": "60" }));
+}
+
 /**
  * Answers forged callbacks 404 before anything is read, queued or logged. Anybody can send these, so the answer is as
  * cheap as possible: no body, no request id.
@@ -45,9 +50,8 @@ function refuseForged({ settings }: ApiDeps): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {
     const address = addressOf(c.req.path);
     if (address === undefined || !isRight(address)) return c.body(null, 404);
-    const type = findAccountType(toAccountName(address.subject.account), settings.plan);
-    if (type === undefined) return c.body(null, 404); // an account of an earlier plan
-    c.set("callback", { ...address.subject, provider: type });
+    const provider = findAccountType(toAccountName(address.subject.account), settings.plan);
+    c.set("callback", { ...address.subject, provider });
     return next();
   };
 }
@@ -127,8 +131,14 @@ async function messageOf(
 ): Promise<Callback | Response | "slow"> {
   const { account, call, provider } = c.get("callback");
   const hint: Callback = { kind: "callback", account, ...(call === undefined ? {} : { call }) };
-  const signing = settings.table.kinds.callbackHeadersOf(provider);
-  if (signing === undefined && call !== undefined) return hint;
+  const listed = settings.table.kinds.callbackHeadersOf(provider);
+  const headers = (listed ?? []).flatMap((name) => {
+    const value = c.req.header(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  // Nothing but its headers shows if a callback of an account that the plan has no longer is signed.
+  const isSigned = provider === undefined ? headers.length > 0 : listed !== undefined;
+  if (!isSigned && call !== undefined) return hint;
   const receivedAt = clock.now();
   const read = await bodyOf(c);
   if (read === "slow") return "slow";
@@ -137,14 +147,10 @@ async function messageOf(
   if (body === undefined) {
     return isJudged ? refuseBody(c, [{ pointer: "", detail: read.detail }], log) : hint;
   }
-  if (signing === undefined) {
+  if (!isSigned) {
     const [callId] = callIdPattern.exec(body) ?? [];
     return callId === undefined ? hint : { ...hint, callId };
   }
-  const headers = signing.flatMap((name) => {
-    const value = c.req.header(name);
-    return value === undefined ? [] : [[name, value] as const];
-  });
   const signed = { body, headers: Object.fromEntries(headers), receivedAt };
   return (isJudged ? judge(c, signed) : undefined) ?? { ...hint, signed };
 }

@@ -144,7 +144,7 @@ export interface ApiEnv {
   Variables: {
     requestId: string;
     caller: Caller;
-    /** Subject of a provider's callback, and the type of its account. */
-    callback: CallbackSubject & { provider: ProviderType };
+    /** Subject of a provider's callback, and the type of its account. Undefined: the plan has no such account any more. */
+    callback: CallbackSubject & { provider: ProviderType | undefined };
   };
 }

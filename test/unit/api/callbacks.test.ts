@@ -176,11 +176,39 @@ describe("the callback door", () => {
   it.each([
     ["PUBLIC_URL", { PUBLIC_URL: undefined }],
     ["results in the dial plan", { DIAL_PLAN: JSON.stringify(testPlan) }],
-    ["valid settings", { HASH_KEY: undefined }],
-  ])("is not there without %s", async (_, changes) => {
-    const { app, eventsQueue } = createTestApi({ environment: { ...apiEnvironment, ...changes } });
-    expect((await post(app)).status).toBe(404);
+  ])(
+    "takes callbacks of calls that were placed before the settings lost %s",
+    async (_, changes) => {
+      const { app, eventsQueue } = createTestApi({
+        environment: { ...apiEnvironment, ...changes },
+      });
+      expect((await post(app)).status).toBe(204);
+      expect(eventsQueue.take()).toHaveLength(1);
+      expect((await post(app, `${path}A`)).status).toBe(404);
+    },
+  );
+
+  it("has them sent again while the settings are wrong", async () => {
+    const environment = { ...apiEnvironment, HASH_KEY: undefined };
+    const { app, eventsQueue } = createTestApi({ environment });
+    const { status, headers } = await post(app);
+    expect([status, headers.get("retry-after")]).toEqual([503, "60"]);
     expect(eventsQueue.take()).toEqual([]);
+  });
+
+  it("passes on a signed callback of an account that the plan has no longer, for the dialer to verify", async () => {
+    const { app, eventsQueue } = createTestApi();
+    const of = { account: "gone", call };
+    const address = callbackAddress("", { ...of, hashKey });
+    const headers = { "webhook-id": call.id, "webhook-signature": "v1,x" };
+    const body = JSON.stringify({ status: "completed", opt_out: true });
+    expect((await app.request(address, { method: "POST", body, headers })).status).toBe(204);
+    expect((await post(app, address)).status).toBe(204);
+    const bodies = await Promise.all(eventsQueue.take().map((one) => one.open()));
+    expect(bodies.map((one) => JSON.parse(one))).toMatchObject([
+      { kind: "callback", ...of, signed: { body, headers } },
+      { kind: "callback", ...of },
+    ]);
   });
 });
 
