@@ -118,7 +118,8 @@ function createSecrets(stack: Stack) {
   const settings = new secretsmanager.Secret(stack, "Settings", {
     description: "API_TOKENS, HASH_KEY and webhooks' secrets, as a JSON object",
     generateSecretString: {
-      secretStringTemplate: JSON.stringify({ API_TOKENS: [] }),
+      // Without API_TOKENS: an empty list is one that a person has emptied.
+      secretStringTemplate: "{}",
       generateStringKey: "HASH_KEY",
       passwordLength: 64,
       excludePunctuation: true,

@@ -313,7 +313,7 @@ describe("the AWS stack", () => {
       UpdateReplacePolicy: "Retain",
       Properties: {
         GenerateSecretString: {
-          SecretStringTemplate: '{"API_TOKENS":[]}',
+          SecretStringTemplate: "{}",
           GenerateStringKey: "HASH_KEY",
           PasswordLength: 64,
           ExcludePunctuation: true,

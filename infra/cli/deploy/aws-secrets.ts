@@ -95,8 +95,7 @@ const kindOf = (name: string): SecretKind =>
 
 /** The template generates a value that nobody uses in the secret of the providers. */
 function isSet(name: string, value: unknown): boolean {
-  if (name === "UNUSED" || value === undefined || value === "") return false;
-  return !Array.isArray(value) || value.length > 0;
+  return name !== "UNUSED" && value !== undefined && value !== "";
 }
 
 function merged(

@@ -26,7 +26,6 @@ afterEach(() => aws.stop());
 
 function createStack(): void {
   aws.create("arn:settings", tagsOf("OutboundCalls", "settings"), {
-    API_TOKENS: [],
     HASH_KEY: hashKey,
   });
   aws.create("arn:providers", tagsOf("OutboundCalls", "providers"), { UNUSED: "x1" });
@@ -42,11 +41,23 @@ describe("the secrets of a deployment on AWS", () => {
     expect(await store.exists()).toBe(true);
   });
 
-  it("count as set only with a value: no empty list of tokens, nothing that the template generates", async () => {
+  it("count as set without what the template generates for nobody", async () => {
     createStack();
     expect(await store.names()).toEqual(["HASH_KEY"]);
     expect(await store.read("API_TOKENS")).toBeUndefined();
     expect(await store.read("HASH_KEY")).toBe(hashKey);
+  });
+
+  it("keep a list of tokens that a person has emptied, with the HASH_KEY beside it", async () => {
+    createStack();
+    const API_TOKENS = JSON.stringify([{ id: "first", sha256: "a".repeat(64) }]);
+    await store.set({ API_TOKENS });
+    await revokeToken(store, "API_TOKENS", "first");
+    expect(await store.names()).toEqual(["HASH_KEY", "API_TOKENS"]);
+    await store.set({ API_TOKENS }, { keeps: ["API_TOKENS"] });
+    const other = { HASH_KEY: "cd".repeat(32) };
+    await expect(store.set(other, { replaces: "if unused" })).rejects.toThrow(/HASH_KEY/);
+    expect(aws.current("arn:settings")).toEqual({ HASH_KEY: hashKey, API_TOKENS: [] });
   });
 
   it("go each to the functions that read it, and leave the others as they are", async () => {
@@ -146,7 +157,7 @@ describe("the secrets of a deployment on AWS", () => {
     const [, current] = held();
     await retireEventsKey(tools, store);
     expect(held()).toEqual([current]);
-    expect(aws.current("arn:settings")).toMatchObject({ HASH_KEY: hashKey, API_TOKENS: [] });
+    expect(aws.current("arn:settings")).toMatchObject({ HASH_KEY: hashKey });
     expect(printed.join("\n")).not.toMatch(/[0-9a-f]{64}/);
   });
 
