@@ -1,4 +1,4 @@
-import { doNotCallListKey, readListed } from "#shared/policy/number-entries.ts";
+import { clientEntryOf, doNotCallListKey, readListed } from "#shared/policy/number-entries.ts";
 import { changeList, putNumbers, removeEntries } from "#shared/policy/dnc-entries.ts";
 import { gatherAbove } from "#shared/policy/gathered-entries.ts";
 import { appendListed, appendEntry } from "#shared/policy/journal-entries.ts";
@@ -7,7 +7,7 @@ import { findUnreadList } from "#shared/rules/gates.ts";
 import * as z from "#shared/lib/zod.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
-import { phoneNumber } from "../api/http/fields.ts";
+import { anyName, phoneNumber } from "../api/http/fields.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { writerOf } from "../api/actions/writer.ts";
@@ -31,6 +31,11 @@ const changeDoNotCall = declareRoute({
     .strictObject({
       add: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
       remove: z._default(z.array(phoneNumber).check(z.maxLength(numbersMax, tooMany)), []),
+      client: z
+        .optional(anyName)
+        .check(
+          z.describe("The client whose own entries are meant; absent: those for every client"),
+        ),
       reason: z._default(reasonCode, "operator"),
       renew: z
         ._default(z.boolean(), false)
@@ -42,6 +47,10 @@ const changeDoNotCall = declareRoute({
         ),
     })
     .check(
+      z.refine(({ client, renew }) => !renew || client === undefined, {
+        path: ["renew"],
+        error: "is for the whole list, and not for a client's entries",
+      }),
       z.refine(({ add, renew }) => !renew || add.length > 0, {
         path: ["renew"],
         error: "is for a list that is sent again: there is nothing to add",
@@ -52,7 +61,7 @@ const changeDoNotCall = declareRoute({
     ),
   answer: changedSchema,
   problems: [409],
-  async handle({ c, deps, body: { add, remove, reason, renew, more } }) {
+  async handle({ c, deps, body: { add, remove, client, reason, renew, more } }) {
     const { documents, numbers } = deps;
     const isGrave = remove.length > 0 || renew;
     const refused = isGrave ? refuseWithoutRole(c, "configure", deps) : undefined;
@@ -61,24 +70,24 @@ const changeDoNotCall = declareRoute({
     const isOther = findUnreadList(current, numbers.keyNames) !== undefined;
     if (isOther && !renew && !more) return refuseOtherKey(c);
     const hashOf = (number: string) => numbers.trace(number).numberHash;
-    const changed = { target: "do-not-call list", reason };
+    const entryOf = (hash: string) => (client === undefined ? hash : clientEntryOf(hash, client));
+    const entriesOf = (number: string) => numbers.own(number).map(entryOf);
+    const of = client === undefined ? "" : ` of client ${client}`;
+    const changed = { target: `do-not-call list${of}`, reason };
     const [added, removed] = [add.map(hashOf), remove.map(hashOf)];
     await recordNumbers(c, { ...changed, action: "do_not_call_remove", hashes: removed }, deps);
     await recordNumbers(c, { ...changed, action: "do_not_call_add", hashes: added }, deps);
-    const unlisted = remove.flatMap((number) => numbers.own(number));
+    const unlisted = remove.flatMap(entriesOf);
     // An opt-out that arrives while this answer is made must come after it in the journal.
     const begunAt = deps.clock.now();
     const removals = await countRemovals(unlisted, begunAt, deps);
     const isRemoved = await removeEntries(unlisted, deps);
-    await putNumbers(
-      add.map((number) => numbers.own(number)),
-      deps,
-    );
+    await putNumbers(add.map(entriesOf), deps);
     // Numbers that were added again meanwhile stay listed: the journal gets no removal.
     if (isRemoved && remove.length > 0)
       await appendEntry({ kind: "unlist", entries: unlisted, removals }, deps, begunAt);
     if (add.length > 0)
-      await appendListed(added, { ...deps, journal: gatherAbove(writerOf(c), deps) });
+      await appendListed(added.map(entryOf), { ...deps, journal: gatherAbove(writerOf(c), deps) });
     // Until a list that was made under another key has been sent completely, nobody is dialed. Known keys stay named:
     // opt-outs that the operator's list may lack are under the former one.
     if (isOther && !more) {
@@ -95,7 +104,15 @@ const changeDoNotCall = declareRoute({
   },
 });
 
-const checkedSchema = z.strictObject({ listed: z.boolean() });
+const checkedSchema = z.strictObject({
+  listed: z.boolean().check(z.describe("True: nobody calls it")),
+  clients: z
+    .optional(z.array(z.string()))
+    .check(z.describe("Clients that do not call it, by entries of their own; absent: none")),
+});
+
+/** Maximum entries of clients that an answer names. */
+const clientsMax = 100;
 
 const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
@@ -112,7 +129,11 @@ const checkDoNotCall = declareRoute({
     if (refused !== undefined) return refused;
     const hashes = deps.numbers.all(body.phone_number).asked;
     const listed = await readListed([{ hashes }], deps.numbers.keyNames, deps.documents);
-    return listed === undefined ? refuseOtherKey(c) : { listed: listed[0] === true };
+    if (listed === undefined) return refuseOtherKey(c);
+    const prefixes = hashes.map((hash) => clientEntryOf(hash, ""));
+    const own = await deps.documents.listByPrefix("do-not-call", { prefixes, limit: clientsMax });
+    const clients = [...new Set(own.map(({ key }) => key.slice(key.indexOf(" ") + 1)))].toSorted();
+    return { listed: listed[0] === true, ...(clients.length > 0 ? { clients } : {}) };
   },
 });
 

@@ -78,8 +78,12 @@ async function findToken(
 async function findEntry(keyName: string, { documents }: RouteDeps): Promise<string | undefined> {
   const [first] = await documents.list("do-not-call", { after: keyName, limit: 1 });
   if (first === undefined || keyNameIn(first.key) !== keyName) return undefined;
+  const [, client] = /^\S+ (.*)$/s.exec(first.key) ?? [];
+  const whose = client === undefined ? "" : ` of client ${client}`;
+  const again =
+    client === undefined ? "dnc add" : `by the client itself, or dnc add --client ${client}`;
   return (
-    "An entry of the do-not-call list is under the former key. Entries move when their numbers are put onto the list " +
-    "again (dnc add) twice, a minute apart, or when two calls to them are refused."
+    `An entry${whose} of the do-not-call list is under the former key. Entries move when their numbers are put onto the list ` +
+    `again (${again}) twice, a minute apart, or when two calls to them are refused.`
   );
 }

@@ -80,11 +80,11 @@ async function putSome(
 const stoodMsMin = minuteMs;
 
 /**
- * Puts numbers on the list under the current key. Their entries under the former key are removed a minute after those
- * under the current one were added. Otherwise a process that reads both, or only the former key, one after the other,
+ * Puts numbers on the list under the current key. Their entries under the former key, and in former spellings of the number, are
+ * removed a minute after those under the current one were added. Otherwise a process that reads both, or only the former key, one after the other,
  * could find neither: one does not exist yet, and the other no longer.
  *
- * @param numbers hashes of each under the current key, and under the former one where it is held
+ * @param numbers all hashes of each: first that of its canonical form under the current key
  */
 export async function putNumbers(
   numbers: readonly (readonly string[])[],
@@ -92,7 +92,7 @@ export async function putNumbers(
 ): Promise<void> {
   for (const some of inParts(numbers)) {
     const current = some.map(([hash = ""]) => hash);
-    const replaced = some.some(([, former]) => former !== undefined)
+    const replaced = some.some(([, ...others]) => others.length > 0)
       ? await findReplaced(some, deps)
       : [];
     await putEntries(current, deps);
@@ -100,7 +100,7 @@ export async function putNumbers(
   }
 }
 
-/** Returns the removals of numbers' former entries whose current ones are a minute old. */
+/** Returns the removals of numbers' other entries whose current ones are a minute old. */
 async function findReplaced(
   numbers: readonly (readonly string[])[],
   { documents, clock }: ListDeps,
@@ -108,11 +108,11 @@ async function findReplaced(
   const read = await documents.read(numbers.flat().map(doNotCallKeyOf));
   const entryOf = (hash = "") => read.get("do-not-call", hash);
   const until = clock.now() - stoodMsMin;
-  return numbers.flatMap(([current, former]) => {
-    const entry = entryOf(former);
-    const hasStood = (entryOf(current)?.value.at ?? Infinity) <= until;
-    if (entry === undefined || !hasStood) return [];
-    return [{ ...doNotCallKeyOf(entry.key), seen: entry.version }];
+  return numbers.flatMap(([current, ...others]) => {
+    if ((entryOf(current)?.value.at ?? Infinity) > until) return [];
+    return others
+      .flatMap((one) => entryOf(one) ?? [])
+      .map(({ key, version }) => ({ ...doNotCallKeyOf(key), seen: version }));
   });
 }
 
@@ -122,7 +122,7 @@ async function findReplaced(
  * again if the former entry is gone afterwards. A former entry is removed only after the current one was overwritten,
  * so that no other process that removes its entry again removes the last one.
  *
- * @param numbers hashes of each under the current key and under the former one
+ * @param numbers all hashes of each: first that of its canonical form under the current key
  */
 export async function renewNumbers(
   numbers: readonly (readonly string[])[],
@@ -135,14 +135,15 @@ async function renewSome(numbers: readonly (readonly string[])[], deps: ListDeps
   const { documents, clock, random } = deps;
   const now = clock.now();
   const read = await documents.read(numbers.flat().map(doNotCallKeyOf));
-  const moves = numbers.flatMap(([hash = "", formerHash = ""]) => {
-    const former = read.get("do-not-call", formerHash);
+  const moves = numbers.flatMap(([hash = "", ...others]) => {
+    const former = others.flatMap((one) => read.get("do-not-call", one) ?? []);
     const current = read.get("do-not-call", hash);
     const hasStood = (current?.value.at ?? 0) <= now - stoodMsMin;
-    if (former === undefined || !hasStood) return [];
+    const [first] = former;
+    if (first === undefined || !hasStood) return [];
     const value = current?.value ?? { at: now };
     // Opt-outs from test calls end.
-    const { expiresAt } = current ?? former;
+    const { expiresAt } = current ?? first;
     const next = { ...doNotCallKeyOf(hash), version: random.version(), value, expiresAt };
     return [{ change: { next, seen: current?.version ?? null }, former }];
   });
@@ -160,12 +161,12 @@ async function renewSome(numbers: readonly (readonly string[])[], deps: ListDeps
     const removals = all.map(({ kind, key, version }) => ({ kind, key, seen: version }));
     if (removals.length > 0) await documents.remove(removals);
   };
-  await removeThose(done.filter((move) => !isNew(move)).map(({ former }) => former));
+  await removeThose(done.filter((move) => !isNew(move)).flatMap(({ former }) => former));
   const created = done.filter(isNew);
   if (created.length === 0) return;
-  const left = await documents.read(created.map(({ former }) => former));
+  const left = await documents.read(created.flatMap(({ former }) => former));
   const isGone = ({ former }: (typeof moves)[number]) =>
-    left.get("do-not-call", former.key) === undefined;
+    former.every(({ key }) => left.get("do-not-call", key) === undefined);
   await removeThose(created.filter(isGone).map(({ change }) => change.next));
 }
 

@@ -51,12 +51,13 @@ function Check() {
           attempt(async () => {
             const read = await field.take();
             if (read === undefined) return undefined;
-            const { listed } = await ask<NumberChecked>("/do-not-call/check", {
+            const { listed, clients = [] } = await ask<NumberChecked>("/do-not-call/check", {
               phone_number: read.number,
             });
+            const own = clients.length === 0 ? "" : ` ${clients.join(", ")} may not call it.`;
             return listed
-              ? `${read.shown} is on the list: nobody calls it.`
-              : `${read.shown} is not on the list.`;
+              ? `${read.shown} is on the list: nobody calls it.${own}`
+              : `${read.shown} is not on the list for everybody.${own}`;
           });
         }}
       >

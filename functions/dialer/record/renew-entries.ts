@@ -7,7 +7,7 @@ import type { DialerDeps } from "../runtime/context.ts";
 import type { ToWrite } from "./write-decisions.ts";
 
 /**
- * Moves the do-not-call entries of calls that are refused now from the former HASH_KEY to the current one. Never
+ * Moves the do-not-call entries of calls that are refused now from the former HASH_KEY, or a former spelling, to the current one. Never
  * throws: the next call moves the rest.
  *
  * @param read documents by which the calls were refused
@@ -23,7 +23,8 @@ export async function renewEntries(
     const hashes = numbers.own(hashedNumberOf(call));
     return [hashes, hashes.map((hash) => clientEntryOf(hash, call.client))];
   });
-  const isFormer = ([, key]: string[]) => key && read.get("do-not-call", key) !== undefined;
+  const isFormer = ([, ...others]: string[]) =>
+    others.some((key) => read.get("do-not-call", key) !== undefined);
   const former = [...new Map(entries.filter(isFormer).map((one) => [one[0], one])).values()];
   if (former.length === 0) return;
   try {

@@ -82,22 +82,29 @@ async function changeList(
     const some = numbers.slice(start, start + numbersMax);
     const isLast = start + numbersMax >= numbers.length;
     const renew = values.renew === true && isLast ? { renew: true } : {};
-    const before = known === undefined ? undefined : await countListed(some, ask);
+    const asked = { phone_numbers: some, ...ofClient(values) };
+    const before = known === undefined ? undefined : await countListed(asked, ask);
     known = before === undefined || known === undefined ? undefined : known + before;
-    await ask("/do-not-call", { [verb]: some, ...renew, ...(isLast ? {} : { more: true }) });
+    const more = isLast ? {} : { more: true };
+    await ask("/do-not-call", { [verb]: some, ...ofClient(values), ...renew, ...more });
     bar.update(start + some.length);
   }
   bar.stop();
   return known;
 }
 
+/** The client whose own entries are meant. */
+function ofClient({ client }: Values): { client?: string } {
+  return client === undefined ? {} : { client };
+}
+
 /** Counts those of the numbers that are on the list, for people. Undefined: the count failed, which prevents no change of the list. */
 async function countListed(
-  phone_numbers: readonly string[],
+  asked: { phone_numbers: readonly string[]; client?: string },
   ask: CommandDeps["ask"],
 ): Promise<number | undefined> {
   try {
-    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers });
+    const { listed } = await ask<ListedNumbers>("/find-listed", asked);
     return listed.length;
   } catch (error) {
     if (error instanceof Refusal || error instanceof Failure) return undefined;
@@ -106,11 +113,15 @@ async function countListed(
 }
 
 /** Returns for each number if it is on the list. */
-async function checkNumbers(all: readonly string[], ask: CommandDeps["ask"]): Promise<Json[]> {
+async function checkNumbers(
+  all: readonly string[],
+  client: { client?: string },
+  ask: CommandDeps["ask"],
+): Promise<Json[]> {
   const answers: Json[] = [];
   for (let start = 0; start < all.length; start += numbersMax) {
     const some = all.slice(start, start + numbersMax);
-    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some });
+    const { listed } = await ask<ListedNumbers>("/find-listed", { phone_numbers: some, ...client });
     const onList = new Set(listed);
     answers.push(
       ...some.map((phone_number, index) => ({ phone_number, listed: onList.has(index) })),
@@ -135,7 +146,7 @@ export const listCommands: Record<string, Command> = {
     if (all.length === 0 && refused.length > 0) throw new Misuse(linesText(refused, values));
     if (all.length === 0) throw new Misuse("dnc needs numbers, or --file.");
     if (verb === "check") {
-      const answers = await checkNumbers(all, ask);
+      const answers = await checkNumbers(all, ofClient(values), ask);
       show(answers, ["phone_number", "listed"], { values, terminal });
       return 0;
     }
@@ -143,7 +154,8 @@ export const listCommands: Record<string, Command> = {
       throw new Misuse("dnc is followed by add, remove, check or retire-former-key.");
     if (verb === "remove") {
       const numbersText = counted(all.length, "number");
-      const does = `takes ${numbersText} off the do-not-call list, so that they may be called again`;
+      const by = values.client === undefined ? "" : ` by client ${values.client}`;
+      const does = `takes ${numbersText} off the do-not-call list, so that they may be called again${by}`;
       const act = { does, answer: { numbers: all.length } };
       const exit = await exitUnlessAgreed(act, { values, terminal });
       if (exit !== undefined) return exit;

@@ -70,7 +70,7 @@ export const optionsOf: Record<string, string[]> = {
   stats: ["hours"],
   splits: ["csv"],
   usage: ["by", "client", "from", "until", "csv"],
-  dnc: ["file", "country", "map", "refused", "renew", "csv", ...asking],
+  dnc: ["client", "file", "country", "map", "refused", "renew", "csv", ...asking],
   erase: ["country", "csv", ...asking],
   audit: ["clients", "token", "action", "target", "from", "until", "limit", "csv"],
   forecast: ["file", "client", "at", "plan", "items", "csv", "country", "agent", "map"],

@@ -198,6 +198,12 @@ export function describeCallbacks(
       }
     });
 
+    it("of an account that the plan has had are hints, too", async () => {
+      const of = { account: "gone", call };
+      expect((await post(pathOf(of), "CallSid=CA1")).status).toBe(204);
+      expect(await api.queuedEvents(1)).toEqual([{ kind: "callback", ...of }]);
+    });
+
     it("that are forged are answered 404 without a body, and nothing of them is queued", async () => {
       const right = pathOf({ account: "twilio-eu", call });
       const project = pathOf({ account: "twilio-eu" });
@@ -211,7 +217,6 @@ export function describeCallbacks(
         right.replace("twilio-eu/", ""),
         `${project}/${call.id}`,
         project.replace("twilio-eu", "telnyx"),
-        pathOf({ account: "gone", call }), // an account that the plan has had
         callbackAddress("", { account: "telnyx", call, hashKey: "6f".repeat(32) }),
         "/callbacks",
         "/callbacks/twilio-eu",

@@ -59,6 +59,25 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     await ask("/do-not-call", { remove: [numbers[3], numbers[598]] });
   });
 
+  it("shows, adds and removes entries that are one client's", async () => {
+    const phone_number = "+13035567001";
+    const own = { phone_numbers: [phone_number], scope: "client" };
+    await api.request("/v1/do-not-call", jsonRequest(tokens.crmOptOut, "POST", own));
+    const check = async () => (await ask("/do-not-call/check", { phone_number })).body;
+    expect(await check()).toEqual({ listed: false, clients: ["crm"] });
+    await ask("/do-not-call", { add: [phone_number], client: "shop" });
+    await ask("/do-not-call", { add: [phone_number] });
+    expect(await check()).toEqual({ listed: true, clients: ["crm", "shop"] });
+    await ask("/do-not-call", { remove: [phone_number] });
+    expect(await check()).toEqual({ listed: false, clients: ["crm", "shop"] });
+    await ask("/do-not-call", { remove: [phone_number], client: "crm" });
+    expect(await check()).toEqual({ listed: false, clients: ["shop"] });
+    await ask("/do-not-call", { remove: [phone_number], client: "shop" });
+    expect(await check()).toEqual({ listed: false });
+    const renew = await ask("/do-not-call", { add: [phone_number], client: "crm", renew: true });
+    expect([renew.status, renew.body.errors[0]?.pointer]).toEqual([422, "/renew"]);
+  });
+
   it("answers 409 to retiring a former HASH_KEY if there is none", async () => {
     const { status, body } = await ask("/hash-key/retire-former", {});
     expect([status, body.detail]).toEqual([409, expect.stringContaining("one key")]);

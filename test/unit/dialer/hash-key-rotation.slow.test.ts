@@ -144,6 +144,43 @@ describe("the do-not-call list while HASH_KEY is rotated", () => {
     }
   });
 
+  it.each([
+    ["a number of several spellings", {}, "+525512345678"],
+    ["an entry of one client's", { client: "shop" }, number],
+  ])("moves %s", async (_, of, one) => {
+    const rotation = createRotationBench();
+    await rotation.ask("before", "/do-not-call", { add: [one], ...of });
+    await rotation.sweep("during");
+    rotation.bench.advance(62 * dayMs);
+    const refused = await end(rotation);
+    expect([refused.status, refused.body.detail]).toEqual([
+      409,
+      expect.stringContaining("client" in of ? "dnc add --client shop" : "(dnc add)"),
+    ]);
+    for (let n = 0; n < 2; n++) {
+      await rotation.ask("during", "/do-not-call", { add: [one], ...of });
+      rotation.bench.advance(2 * minuteMs);
+    }
+    expect((await end(rotation)).body).toEqual({ retired: true });
+    const check = await rotation.ask("after", "/do-not-call/check", { phone_number: one });
+    expect(check.body).toEqual(
+      "client" in of ? { listed: false, clients: ["shop"] } : { listed: true },
+    );
+  });
+
+  it("moves a number of several spellings that is called", async () => {
+    const rotation = createRotationBench({ destinations: { allow: ["MX"] } });
+    const mexican = "+525512345678";
+    await add(rotation, "before", [mexican]);
+    await rotate(rotation);
+    for (let n = 0; n < 2; n++) {
+      expect((await rotation.dial("during", mexican))?.reason).toBe("do_not_call");
+      rotation.bench.advance(2 * minuteMs);
+    }
+    expect(await entryUnder(rotation, formerKey, mexican)).toBeUndefined();
+    expect(await entryUnder(rotation, currentKey, mexican)).toBeDefined();
+  });
+
   it("keeps the keys that are held when a list of another key is renewed", async () => {
     const rotation = createRotationBench();
     await add(rotation, "before");
