@@ -69,7 +69,7 @@ const forecastRoute = declareRoute({
     const read = await readControls({ requests, client }, [...new Set([plan, deployed])], deps);
     if (read.unread !== undefined) return refuseOtherKey(c);
     const under = (one: PlanWithSchedule) =>
-      forecastCalls(posted, one, { now, read, hashKeys: deps.settings.hashKeys });
+      forecastCalls(posted, one, { now, read, armsKeyOf: deps.settings.armsKeyOf });
     const forecast = await under(plan);
     const others = plan === deployed ? undefined : await under(deployed);
     return {

@@ -44,8 +44,9 @@ interface Waiting {
   start(): void;
 }
 
-/** Of a subrequest: if it goes to D1, and what ends its wait for a connection. */
+/** Destination of a subrequest, and what ends its wait for a connection. */
 interface Kind {
+  /** True: it goes to D1. */
   isStatement?: boolean;
   signal?: AbortSignal;
 }

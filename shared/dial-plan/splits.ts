@@ -61,6 +61,15 @@ export function splitProblems(
 }
 
 /**
+ * Returns a function that makes the key of a split's first round from its name. It follows from HASH_KEY, so that callees keep
+ * their arms where the ledger is restored to a time before that round. From then on the round has it, and no change of HASH_KEY
+ * moves it.
+ */
+export function armsKeysUnder(key: string): (split: string) => string {
+  return (split) => hmacUnder(key)(`arms of ${split}`);
+}
+
+/**
  * Returns the arm that calls a number, by weighted rendezvous: each arm draws a number for the callee, and the lowest
  * one for its weight wins. A callee keeps its arm while the weights do not change, and a change of weights moves as
  * few callees as possible. Ties do not occur: 48 bits are drawn.

@@ -1,7 +1,5 @@
 import { parseSplitMark } from "../calls/split-mark.ts";
 import type { Split } from "../dial-plan/splits.ts";
-import { hmacUnder } from "../lib/hmac.ts";
-import type { RotatedKeys } from "../lib/rotated-keys.ts";
 import type {
   DocumentKey,
   DocumentsRead,
@@ -27,17 +25,9 @@ export function roundKeyOf(name: string): DocumentKey<"split"> {
 }
 
 /**
- * Returns the key of a split's first round. It follows from HASH_KEY, so that callees keep their arms where the ledger is
- * restored to a time before that round. From then on it is stored, and no change of HASH_KEY moves it.
- */
-export function firstKeyOf(name: string, { current }: RotatedKeys): string {
-  return hmacUnder(current)(`arms of ${name}`);
-}
-
-/**
  * Returns the round that is under way. The first call under other weights begins one.
  *
- * @param firstKey see `firstKeyOf`
+ * @param firstKey key of the first round; it stands in all later ones
  * @throws if the documents cannot be reached, or others change the round each time
  */
 export async function findRound(

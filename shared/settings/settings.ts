@@ -12,6 +12,7 @@ import { createKeyedHashes, type KeyedHashes } from "../lib/keyed-hashes.ts";
 import { type RotatedKeys, parseKeys } from "../lib/rotated-keys.ts";
 import { createIssuedIds, type IssuedIds } from "../calls/issued-ids.ts";
 import { createNumberHasher, type NumberHasher } from "../telephony/number-hashes.ts";
+import { armsKeysUnder } from "../dial-plan/splits.ts";
 import { createRouteTable, type RouteTable } from "../dial-plan/route-table.ts";
 import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
@@ -40,6 +41,8 @@ export interface ApiSettings {
   numbers: NumberHasher;
   hashes: KeyedHashes;
   issuedIds: IssuedIds;
+  /** Returns the key by which a split chooses arms in its first round: see `armsKeysUnder`. */
+  armsKeyOf: (split: string) => string;
   /** Keys of the secrets of clients' own receivers. */
   eventsKeys: RotatedKeys;
   /** Address under which providers reach the API, without a slash at its end. Absent: there are no callbacks. */
@@ -189,11 +192,12 @@ function read<Value>(log: Log, parse: () => Value): Settings<Value> {
 /** Returns the settings that follow from HASH_KEY. */
 export function withHashKeys(
   hashKeys: RotatedKeys,
-): Pick<ApiSettings, "hashKeys" | "numbers" | "issuedIds"> {
+): Pick<ApiSettings, "hashKeys" | "numbers" | "issuedIds" | "armsKeyOf"> {
   return {
     hashKeys,
     numbers: createNumberHasher(hashKeys),
     issuedIds: createIssuedIds(hashKeys),
+    armsKeyOf: armsKeysUnder(hashKeys.current),
   };
 }
 

@@ -19,7 +19,7 @@ export interface TesterConfig {
 }
 
 const levels = ["Trace", "Debug", "Info", "Warn", "Error", "Fatal"];
-/** What the tester logs while it makes mutants is of no use here. */
+/** Logger of the tester: its lines are of no use here. */
 const silent: ConstructorParameters<typeof Instrumenter>[0] = Object.assign(
   Object.create(null),
   ...levels.map((level) => ({

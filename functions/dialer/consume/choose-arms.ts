@@ -1,7 +1,7 @@
 import { toSplitMark } from "#shared/calls/split-mark.ts";
 import { chooseArm, findSplit } from "#shared/dial-plan/splits.ts";
 import { minuteMs } from "#shared/lib/units.ts";
-import { findRound, firstKeyOf, type Round } from "#shared/policy/split-rounds.ts";
+import { findRound, type Round } from "#shared/policy/split-rounds.ts";
 import type { CallsMessage } from "#shared/ports/call-messages.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -51,7 +51,7 @@ async function knownRound(name: string, deps: ArmDeps): Promise<Round> {
     return known.round;
   }
   const stores = { documents, freshVersion: () => random.version() };
-  const firstKey = firstKeyOf(name, settings.hashKeys);
+  const firstKey = settings.armsKeyOf(name);
   const round = await findRound({ name, arms, firstKey }, now, stores);
   memory.rounds.set(name, { round, arms, readAt: now });
   return round;

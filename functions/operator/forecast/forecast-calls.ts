@@ -1,11 +1,10 @@
 import type { CallRequest } from "#shared/calls/call-request.ts";
 import { chooseArm, findSplit } from "#shared/dial-plan/splits.ts";
-import { firstKeyOf, roundKeyOf } from "#shared/policy/split-rounds.ts";
+import { roundKeyOf } from "#shared/policy/split-rounds.ts";
 import { toCallId, createRequestId, clientNamed } from "#shared/calls/ids.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { RouteTable } from "#shared/dial-plan/route-table.ts";
-import type { RotatedKeys } from "#shared/lib/rotated-keys.ts";
 import { mapInSlices } from "#shared/lib/slices.ts";
 import {
   createResolver,
@@ -51,13 +50,13 @@ export interface ForecastedCalls {
   waiting: Forecasted[];
 }
 
-/** What a forecast knows beside the calls and the plan. Times are milliseconds since the epoch. */
+/** Facts of a forecast beside the calls and the plan. Times are milliseconds since the epoch. */
 interface Inputs {
   read: ControlsRead;
   now: number;
   /** Time before which nothing is dialed. Absent: now. */
   from?: number;
-  hashKeys: RotatedKeys;
+  armsKeyOf: (split: string) => string;
 }
 
 /**
@@ -68,7 +67,7 @@ interface Inputs {
 export async function forecastCalls(
   posted: Posted,
   { plan, table, schedule }: PlanWithSchedule,
-  { read, now, from = now, hashKeys }: Inputs,
+  { read, now, from = now, armsKeyOf }: Inputs,
 ): Promise<ForecastedCalls> {
   const { documents, hashes } = read;
   const hashesOf = (number: string) => hashes.get(number);
@@ -82,7 +81,7 @@ export async function forecastCalls(
     at: posted.at,
     holderOf: createHolders(documents, now),
     plan,
-    hashKeys,
+    armsKeyOf,
     agents: read.agents,
   };
   const fresh = await postedCalls(posted, at);
@@ -116,7 +115,7 @@ interface AtPosting extends Facts {
   resolver: Resolver;
   holderOf: HolderOf;
   plan: DialPlan;
-  hashKeys: RotatedKeys;
+  armsKeyOf: Inputs["armsKeyOf"];
   /** Agents whose pauses and breakers were read. */
   agents: ReadonlySet<string>;
 }
@@ -165,12 +164,12 @@ function postedCalls(
 }
 
 /** Returns a call with the agent that would make it: of a split, the arm of the callee in the round that is under way. */
-function toArm(request: CallRequest, { plan, documents, hashKeys }: AtPosting): CallRequest {
+function toArm(request: CallRequest, { plan, documents, armsKeyOf }: AtPosting): CallRequest {
   const { agent_id: name, phone_number: phoneNumber } = request;
   const split = findSplit(name, plan);
   if (split === undefined) return request;
   const { kind, key } = roundKeyOf(name);
-  const armsKey = documents.get(kind, key)?.value.key ?? firstKeyOf(name, hashKeys);
+  const armsKey = documents.get(kind, key)?.value.key ?? armsKeyOf(name);
   return { ...request, agent_id: chooseArm({ name, phoneNumber }, split.arms, armsKey) };
 }
 

@@ -98,7 +98,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
   const holderOf = createHoldersNow(read, { ...settings, now });
   const posted = { calls: [], client: "", agents: [], at: now };
   const from = servedFrom(read.documents, now);
-  const inputs = { read, now, from, hashKeys: settings.hashKeys };
+  const inputs = { read, now, from, armsKeyOf: settings.armsKeyOf };
   const ends =
     read.unread === undefined ? (await forecastCalls(posted, settings, inputs)).waiting : [];
   const calls = read.waiting.map((one, index): CallNow => {

@@ -27,7 +27,7 @@ const allowed: Record<string, RegExp> = {
   "functions/dialer": /^shared\//,
   // Types of the API's answers, leads, texts, and tables. The page's generator finds whatever needs Node.
   "functions/console":
-    /^(shared\/(?:answers|calls|leads)\/|shared\/lib\/(?:csv|problem|shown-text)\.ts$|shared\/rules\/texts\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
+    /^(shared\/(?:answers|calls|leads)\/|shared\/lib\/(?:csv|problem|shell-word|shown-text)\.ts$|shared\/rules\/texts\.ts$|shared\/telephony\/(?:time-zone|renumbered)\.ts$)/,
 };
 
 it("imports from its own folder or a lower one, as .config/layers.json orders them", async () => {
