@@ -71,23 +71,26 @@ const listAudit = declareRoute({
   query: z.strictObject({
     ...filters,
     /** The time and id of an entry, as in its key. */
-    cursor: z.optional(z.string().check(z.regex(/^\d{15}~\w{1,60}$/, foreignCursor))),
+    cursor: z.optional(z.string().check(z.regex(/^\d{15}~[\w-]{1,150}$/, foreignCursor))),
     limit,
   }),
   answer: auditSchema,
   async handle({ deps: { documents }, query }) {
     const kind = query.of === "clients" ? "client-audit" : "audit";
     const { from = 0, until = Infinity } = query;
-    const isAsked = ({ at, by, action, target }: Entry) =>
+    const isAsked = ({ at, by, action, target, lastAt = at }: Entry) =>
       at < until &&
+      lastAt >= from &&
       [query.by ?? by, query.action ?? action, query.target ?? target].join() ===
         [by, action, target].join();
+    // Clients' entries stand at the beginning of their hour, in no order.
+    const earliest = keyAt(hourOf(from));
     const found: { key: string; value: Entry }[] = [];
     let after = query.cursor?.replace("~", "#") ?? (until === Infinity ? undefined : keyAt(until));
     for (let looked = 0; looked < looksMax; looked += pageEntries) {
       const page = await documents.list(kind, { after, limit: pageEntries, descending: true });
       for (const { key, value } of page.filter(isReadable)) {
-        if (value.at < from) return { entries: found.map(viewOf) };
+        if (key < earliest) return { entries: found.map(viewOf) };
         after = key;
         if (isAsked(value)) found.push({ key, value });
         if (found.length === query.limit) break;
@@ -107,6 +110,9 @@ function viewOf({ value }: { value: Entry }): Audit["entries"][number] {
   const last = { times, last_at: toIsoTime(lastAt) };
   return { at: toIsoTime(at), by, action, target, count, ...last, reason, exposes, numbers };
 }
+
+/** Returns the beginning of an hour. Both are milliseconds since the epoch. */
+const hourOf = (at: number) => Math.floor(at / hourMs) * hourMs;
 
 /** Key of the first entry of a time. */
 function keyAt(at: number): string {
@@ -168,7 +174,7 @@ export async function recordAction(
   const { clock, log } = deps;
   const at = clock.now();
   const by = c.get("caller").tokenId;
-  const id = once === undefined ? deps.randomId() : `${once.id} ${by}`;
+  const id = once === undefined ? deps.randomId() : `${once.id}_${by}`;
   const counted = count === undefined ? {} : { count };
   const changed = {
     ...(numbers === undefined ? {} : { numbers: [...numbers] }),
@@ -208,7 +214,7 @@ async function recordForClient(value: Entry, deps: RouteDeps): Promise<void> {
   const same = hash("sha256", JSON.stringify([by, action, target, exposes])).slice(0, 20);
   const name = {
     kind: "client-audit",
-    key: keyAt(Math.floor(at / hourMs) * hourMs) + same,
+    key: keyAt(hourOf(at)) + same,
   } as const;
   const change = (current: Entry | undefined) => ({
     value: current === undefined ? value : sumOf(current, value),
