@@ -56,15 +56,21 @@ async function answerAll(
   const requested = works.flatMap(({ work }) => (work?.kind === "dial" ? work.calls : []));
   const undone = await dial(mergeById(requested), deps, deadline);
 
-  const finish = async (work: Work | undefined, attempt: number): Promise<boolean> => {
+  const finish = async (
+    work: Work | undefined,
+    attempt: number,
+  ): ReturnType<typeof splitRequest> => {
     if (work === undefined) return false; // the message, or what its calls depend on, could not be read
     if (work.kind === "dial") return !work.calls.some(({ id }) => undone.has(id));
     if (work.kind === "settle") return settle(work.settlement, deps);
     return splitRequest(work.request, { attempt, deadline }, deps);
   };
   const answers: AckOrRetry[] = [];
-  for (const { work, attempt } of works)
-    answers.push((await finish(work, attempt)) ? "ack" : retryLater(attempt));
+  for (const { work, attempt } of works) {
+    const done = await finish(work, attempt);
+    if (typeof done === "object") answers.push(done);
+    else answers.push(done ? "ack" : retryLater(attempt));
+  }
   return answers;
 }
 

@@ -7,8 +7,9 @@ import { mergeControlDocuments } from "../runtime/epoch.ts";
 import { inTurn, numberNeeds } from "#shared/rules/gates.ts";
 import { toDecided } from "#shared/rules/rule.ts";
 import { oldestAccepted } from "../dial/dial-calls.ts";
+import { secondsWithoutLane, takeSplitLane } from "./split-lanes.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
-import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import { rowsPerWrite, type ToWrite, writeDecided } from "../record/write-decisions.ts";
 
 /**
  * Splits a request of more than 25 calls into rows. Calls that may go are WAITING and due now. Splitting twice is
@@ -16,14 +17,14 @@ import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
  * that ran out of time.
  *
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @returns false if the message must be retried
+ * @returns false if it failed; the time after which a message is to come again for which there is no lane
  */
 export async function splitRequest(
   message: CallsMessage,
   { attempt, deadline }: { attempt: number; deadline: number },
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
-): Promise<boolean> {
-  const { log, clock } = deps;
+): Promise<boolean | { retryAfterSeconds: number }> {
+  const { log, clock, rowsPerSecond = Infinity } = deps;
   const request_id = message.requestId;
   try {
     const calls = toCalls(message);
@@ -32,6 +33,10 @@ export async function splitRequest(
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return true;
     }
+    if (attempt === 1 && (await isSplit(calls, deps))) return true;
+    const isQuick = calls.length <= rowsPerSecond;
+    await using lane = isQuick ? undefined : await takeSplitLane(message.client, deps);
+    if (!isQuick && lane === undefined) return { retryAfterSeconds: secondsWithoutLane(attempt) };
     const decideOne = await createDecider(calls, deps);
     const written = attempt === 1 ? new Set<string>() : await findWritten(calls, deps);
     const writes = calls.flatMap((call): ToWrite[] => {
@@ -72,6 +77,16 @@ async function createDecider(
 
 /** Maximum ids per read. */
 const idsPerRead = 500;
+
+/**
+ * True if an earlier message has split the request, as a repeat under its Idempotency-Key is enqueued again. Rows are written in
+ * order, so that the last ones show it.
+ */
+async function isSplit(calls: readonly Call[], deps: Pick<DialerDeps, "ledger">): Promise<boolean> {
+  if ((await findWritten(calls.slice(-1), deps)).size === 0) return false;
+  const last = calls.slice(-rowsPerWrite);
+  return (await findWritten(last, deps)).size === last.length;
+}
 
 /** Returns the ids of calls that have rows from an earlier delivery. */
 async function findWritten(

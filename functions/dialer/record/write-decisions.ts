@@ -17,7 +17,7 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per write. */
-const rowsPerWrite = 500;
+export const rowsPerWrite = 500;
 /** Time reserved for one write and its follow-up. */
 const writeMsMax = 30_000;
 

@@ -149,6 +149,28 @@ describe("a single call of a client, beside 5,000 of another on an account of 20
   );
 });
 
+describe("a single call of a client, beside forty requests of another that take ten seconds to split", () => {
+  it("is dialed within a second, as half of the deliveries split", async () => {
+    const plan = { agents: { many: host("many"), quick: host("quick") } };
+    const answer = answering(() => false, { ms: quickMs, outcome: placed });
+    const one = createSimulation({ shape: shapes.aws, plan, answer, isKnown: true });
+    one.bench.deps.rowsPerSecond = 50; // ten seconds between two writes of 500 rows
+    const posted = await Promise.all(
+      Array.from({ length: 40 }, () => one.post("many", "many", 600)),
+    );
+    const ids: string[] = [];
+    for (let second = 0; second < 60; second += 2) {
+      ids.push(...(await one.post("clinic", "quick", 1)));
+      await one.pass(2);
+    }
+    const waits = one.waits(ids);
+    expect(waits).toHaveLength(30);
+    expect(percentile(waits, 0.95)).toBeLessThanOrEqual(1);
+    await one.pass(isLong ? 900 : 300);
+    expect(one.waits(posted.flat()).length).toBeGreaterThan(isLong ? 23_999 : 1_000);
+  });
+});
+
 describe("hosts that do not answer", () => {
   it.each(
     Object.entries(shapes).flatMap(([name, shape]) =>

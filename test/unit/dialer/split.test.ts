@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
 import { toCallId } from "#shared/calls/ids.ts";
+import { takeSplitLane } from "#functions/dialer/consume/split-lanes.ts";
 import { messageCallsMax } from "#shared/ports/call-messages.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -61,7 +62,8 @@ describe("a request", () => {
       expect(idsDialed(bench)).toEqual(idsOf(calls));
       const rows = await rowsIn(bench, "PLACED");
       expect(rows.map(({ batchCalls }) => batchCalls)).toEqual(calls.map(() => 60));
-      expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }, { count: 60 }]);
+      // The second message finds the rows of the last calls, and writes nothing.
+      expect(bench.eventsOf("request.split")).toMatchObject([{ count: 60 }]);
     },
   );
 
@@ -76,6 +78,50 @@ describe("a request", () => {
     expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }]);
     await bench.simulate(120);
     expect(idsDialed(bench)).toEqual(idsOf(calls));
+  });
+});
+
+describe("large requests, where the ledger takes 500 rows a second", () => {
+  const slow = () => {
+    const bench = createDialerBench();
+    bench.deps.rowsPerSecond = 500;
+    return bench;
+  };
+
+  it("are not written again by a repeat under their key, which would hold a delivery as long", async () => {
+    const bench = slow();
+    const calls = batch(bench, 1_500);
+    await bench.send(request(calls));
+    expect(await bench.deliver()).toEqual(["ack"]);
+    const from = bench.now();
+    expect(from - (calls[0]?.acceptedAt ?? 0)).toBeGreaterThanOrEqual(2_000);
+    bench.breakLedger({ write: () => expect.unreachable("a row was written again") });
+    await bench.send(request(calls));
+    expect(await bench.deliver()).toEqual(["ack"]);
+    expect(bench.now()).toBe(from);
+  });
+
+  it("of one client are split in five deliveries at once, and others' in those beside them", async () => {
+    const bench = slow();
+    const take = (client: string) => takeSplitLane(client, bench.deps);
+    const taken = await Promise.all(Array.from({ length: 9 }, () => take("crm")));
+    const held = [...taken, ...(await Promise.all([take("crm"), take("crm"), take("crm")]))];
+    expect(held.filter((one) => one !== undefined)).toHaveLength(5);
+    await bench.send(request(batch(bench, 501)), request(batch(bench, 500)));
+    expect(await bench.deliver()).toEqual([{ retryAfterSeconds: 5 }, "ack"]);
+    await using other = await take("shop");
+    expect(other).toBeDefined();
+    await held.find((one) => one !== undefined)?.[Symbol.asyncDispose]();
+    await bench.simulate(20);
+    expect(bench.eventsOf("request.split").map(({ count }) => count)).toEqual([500, 501]);
+  });
+
+  it("get the lane of a process that has died two minutes later", async () => {
+    const bench = slow();
+    for (let n = 0; n < 12; n++) await takeSplitLane("crm", bench.deps);
+    expect(await takeSplitLane("crm", bench.deps)).toBeUndefined();
+    bench.advance(120_000);
+    expect(await takeSplitLane("crm", bench.deps)).toBeDefined();
   });
 });
 

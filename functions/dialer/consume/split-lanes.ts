@@ -1,0 +1,54 @@
+import { hash } from "node:crypto";
+import type { DialerDeps } from "../runtime/context.ts";
+import { writeLease } from "../runtime/lease.ts";
+
+/**
+ * Deliveries of the call queue that split large requests at once: half of those that AWS begins. A request of 10,000 calls
+ * takes its delivery for twenty seconds there, and turns and single calls of all clients need deliveries too.
+ */
+const lanesAll = 10;
+/** Lanes of one client, so that others' requests are split meanwhile. */
+const lanesOfClient = 5;
+/** Time after which a lane is free again though nobody has given it back: its process has died. */
+const laneMsMax = 120_000;
+/** Delays of a message for which there was no lane. A hundred of them are hours. */
+const firstSeconds = 5;
+const secondsMax = 120;
+
+/**
+ * Takes one of the lanes in which a client's large requests are split, until it is disposed of.
+ *
+ * @returns undefined if other deliveries have all of them
+ */
+export async function takeSplitLane(
+  client: string,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random">,
+): Promise<AsyncDisposable | undefined> {
+  const own = lanesOf(client);
+  const read = await deps.documents.read(own);
+  const free = own.filter(({ kind, key }) => read.get(kind, key) === undefined);
+  // Those that find the same lanes free begin with different ones.
+  const start = Math.floor(deps.random.fraction() * free.length);
+  for (const name of [...free.slice(start), ...free.slice(0, start)]) {
+    const lease = { ...name, value: {}, expiresAt: deps.clock.now() + laneMsMax };
+    const taken = await writeLease(lease, null, deps);
+    if (taken === undefined) continue;
+    const end = () => deps.documents.remove([{ ...name, seen: taken.version }]);
+    return { [Symbol.asyncDispose]: () => end().catch(() => undefined) };
+  }
+  return undefined;
+}
+
+/** Returns a client's lanes: of all, those that come first by a hash, so that hardly two clients have the same. */
+function lanesOf(client: string) {
+  return Array.from({ length: lanesAll }, (_, n) => `split:${n}`)
+    .map((key) => ({ kind: "lease" as const, key, place: hash("sha256", `${client} ${key}`) }))
+    .toSorted((one, other) => (one.place < other.place ? -1 : 1))
+    .slice(0, lanesOfClient)
+    .map(({ kind, key }) => ({ kind, key }));
+}
+
+/** Returns the seconds after which a message without a lane is delivered again. */
+export function secondsWithoutLane(attempt: number): number {
+  return Math.min(firstSeconds * 2 ** (attempt - 1), secondsMax);
+}
