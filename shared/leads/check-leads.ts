@@ -15,8 +15,8 @@ interface LeftOutLead {
 /** Answers of the service about leads that are not sent yet. */
 export interface LeadsChecked {
   leftOut: LeftOutLead[];
-  /** Forecast of each part alone, of the leads that are not left out. */
-  forecasts: Forecast[];
+  /** Forecast of each part alone, of the leads that are not on the list, with their lines in the file. */
+  forecasts: { answer: Forecast; lines: number[] }[];
 }
 
 /**
@@ -29,7 +29,7 @@ export async function checkLeads(
   ask: AskOperator,
 ): Promise<LeadsChecked> {
   const leftOut: LeftOutLead[] = [];
-  const forecasts: Forecast[] = [];
+  const forecasts: LeadsChecked["forecasts"] = [];
   for (const [index, { leads }] of parts.entries()) {
     const phone_numbers = leads.map(({ call }) => call.phone_number);
     const found = await ask<ListedNumbers>("/find-listed", { phone_numbers, client });
@@ -53,7 +53,7 @@ export async function checkLeads(
           isListed: false,
         });
       }
-      forecasts.push(forecast);
+      forecasts.push({ answer: forecast, lines: rest.map(({ line }) => line) });
     }
     progress(index + 1);
   }

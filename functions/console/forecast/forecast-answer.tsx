@@ -25,9 +25,29 @@ const outcomeNames: Record<Outcome, string> = {
   rejected: "Never dialed",
   refused: "Refused",
 };
+/** Place of a call in its file, for people, and the name of such places. */
+interface Places {
+  name: string;
+  of(index: number): number;
+}
+
+function placesIn(lines: readonly number[] | undefined): Places {
+  return lines === undefined
+    ? { name: "Position", of: (index) => index + 1 }
+    : { name: "Line", of: (index) => lines[index] ?? index + 1 };
+}
+
 /** The forecast of a batch: outcomes, a curve of calls by hour, delays, and refused calls. */
-export function ForecastAnswer({ answer }: { answer: Forecast }) {
+export function ForecastAnswer({
+  answer,
+  lines,
+}: {
+  answer: Forecast;
+  /** Line of each call in the file. Absent: the calls stand there as they were asked about. */
+  lines?: readonly number[];
+}) {
   const { deployed, items = [] } = answer;
+  const places = placesIn(lines);
   return (
     <>
       <section class="card" aria-labelledby="outcomes">
@@ -46,16 +66,16 @@ export function ForecastAnswer({ answer }: { answer: Forecast }) {
         )}
         {answer.unread === 0 ? null : (
           <p class="problem">
-            {countText(answer.unread)} of them, the first at position{" "}
-            {countText((answer.unread_from ?? 0) + 1)}, were not compared with the do-not-call list
-            and the caps: there was not enough time, or the ledger failed. Try again, or with fewer
-            calls.
+            {countText(answer.unread)} of them, the first at {places.name.toLowerCase()}{" "}
+            {countText(places.of(answer.unread_from ?? 0))}, were not compared with the do-not-call
+            list and the caps: there was not enough time, or the ledger failed. Try again, or with
+            fewer calls.
           </p>
         )}
       </section>
       <Curve summary={answer} />
       <Limits summary={answer} />
-      <Problems items={items} reasons={answer.reasons} />
+      <Problems items={items} reasons={answer.reasons} places={places} />
     </>
   );
 }
@@ -201,9 +221,11 @@ function delayText(seconds: number): string {
 function Problems({
   items,
   reasons,
+  places,
 }: {
   items: readonly ForecastItem[];
   reasons: ForecastSummary["reasons"];
+  places: Places;
 }) {
   if (reasons.length === 0) return null;
   return (
@@ -219,10 +241,13 @@ function Problems({
           </li>
         ))}
       </ul>
-      <Table label="Calls that are not dialed" columns={["Position in the file", "Outcome", "Why"]}>
+      <Table
+        label="Calls that are not dialed"
+        columns={[`${places.name} in the file`, "Outcome", "Why"]}
+      >
         {items.slice(0, itemsShown).map(({ index, outcome, reason, errors = [] }) => (
           <tr key={index}>
-            <th scope="row">{countText(index + 1)}</th>
+            <th scope="row">{countText(places.of(index))}</th>
             <td>{outcomeNames[outcome]}</td>
             <td>
               {reason ??

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Forecast as Answer, PlanTexts } from "#shared/answers/answers.ts";
+import { agentNamesOf } from "#shared/leads/agent-names.ts";
 import { type Ask, messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "./forecast-answer.tsx";
 import { type Reader, useReader } from "../parts/load-reader.ts";
@@ -16,30 +17,30 @@ export function Forecast() {
   const reader = useReader();
   const [file, setFile] = useState<File>();
   const [isAsking, setIsAsking] = useState(false);
-  const [answer, setAnswer] = useState<Answer>();
+  const [answered, setAnswered] = useState<{ answer: Answer; lines?: readonly number[] }>();
   const [problem, setProblem] = useState<string>();
   const forecast = async (form: FormData) => {
     setIsAsking(true);
     setProblem(undefined);
-    setAnswer(undefined);
+    setAnswered(undefined);
     try {
       if (file === undefined) throw new Error("Choose a file of calls first.");
       const [read, plan] = await Promise.all([
         readCalls(file, { reader, agent: textIn(form, "agent"), ask }),
         jsonIn(fileIn(form, "plan")),
       ]);
-      const { calls, refused } = read;
+      const { calls, lines, refused } = read;
       const at = textIn(form, "at");
-      const answered = await ask<Answer>("/forecast", {
+      const answer = await ask<Answer>("/forecast", {
         client: textIn(form, "client"),
         calls,
         ...(at === "" ? {} : { at: new Date(at).toISOString() }),
         ...(plan === undefined ? {} : { plan }),
         items: "problems",
       });
-      setAnswer(answered);
+      setAnswered({ answer, ...(lines && { lines }) });
       const left = refused === 0 ? "" : ` ${counted(refused, "row")} could not be read.`;
-      say(`Forecast of ${counted(answered.calls, "call")}.${left} Nothing was sent.`);
+      say(`Forecast of ${counted(answer.calls, "call")}.${left} Nothing was sent.`);
     } catch (error) {
       setProblem(messageOf(error));
       say("There is no forecast.");
@@ -61,7 +62,7 @@ export function Forecast() {
       </form>
       {isAsking ? <p class="hint">Forecasting …</p> : null}
       {problem === undefined ? null : <p class="problem">{problem}</p>}
-      {answer === undefined ? null : <ForecastAnswer answer={answer} />}
+      {answered === undefined ? null : <ForecastAnswer {...answered} />}
     </>
   );
 }
@@ -125,6 +126,8 @@ function fileIn(form: FormData, name: string): File | undefined {
 
 interface CallsRead {
   calls: unknown;
+  /** Line of each call in a list. Absent: the file is the array of calls itself. */
+  lines?: readonly number[];
   /** Rows that could not be read. */
   refused: number;
 }
@@ -137,13 +140,13 @@ async function readCalls(
   if (/\.json$/i.test(file.name)) return { calls: await jsonIn(file), refused: 0 };
   if (reader === undefined) throw new Error("The reader of lists is not loaded yet: try again.");
   const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
-  const { agents, default_country: country } = await ask<PlanTexts>("/plan");
-  const names = agents.map(({ agent_id }) => agent_id);
-  const { roles, doubt } = reader.guessColumns(table, names);
+  const plan = await ask<PlanTexts>("/plan");
+  const { roles, doubt } = reader.guessColumns(table, agentNamesOf(plan));
   if (doubt !== undefined) throw new Error(`${doubt.why} Choose the column in the view Send.`);
-  const choices = { roles, country: country ?? undefined, agent };
+  const choices = { roles, country: plan.default_country ?? undefined, agent };
   const { leads, refused } = await reader.readLeads(table, choices);
-  return { calls: leads.map(({ call }) => call), refused: refused.length };
+  const lines = leads.map(({ line }) => line);
+  return { calls: leads.map(({ call }) => call), lines, refused: refused.length };
 }
 
 /** Reads a file of JSON; undefined if there is none. @throws an Error for people if it cannot be read as such */

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Campaigns, PlanTexts } from "#shared/answers/answers.ts";
+import { agentNamesOf } from "#shared/leads/agent-names.ts";
 import { useLive } from "./desk.tsx";
 import { type Sender, useSenders } from "./senders.tsx";
 
@@ -116,7 +117,8 @@ type Named = Omit<Props, "options">;
 
 /** A field for an agent of the plan. One that the plan does not name may be typed too. */
 export function PickAgent(props: Named) {
-  const agents = usePlan()?.agents.map(({ agent_id }) => agent_id) ?? [];
+  const plan = usePlan();
+  const agents = plan === undefined ? [] : agentNamesOf(plan);
   return <Pick {...props} isFree options={toOptions(agents.filter((agent) => agent !== "*"))} />;
 }
 

@@ -126,7 +126,7 @@ function Answers({
           the first one alone: calls of the others wait behind it.
         </p>
       )}
-      {first === undefined ? null : <ForecastAnswer answer={first} />}
+      {first === undefined ? null : <ForecastAnswer {...first} />}
       <SendThese checked={checked} />
     </>
   );

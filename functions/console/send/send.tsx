@@ -5,6 +5,7 @@ import type { LeadsRead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { messageOf, useDesk } from "../parts/desk.tsx";
 import { type Reader, useReader } from "../parts/load-reader.ts";
+import { agentNamesOf } from "#shared/leads/agent-names.ts";
 import { Pick, PickAgent, usePlan } from "../parts/pick.tsx";
 import { Columns } from "./send-columns.tsx";
 import { CheckAndSend } from "./send-checked.tsx";
@@ -35,11 +36,7 @@ export function Send() {
     if (file === undefined || reader === undefined) return;
     try {
       const table = reader.readTable(new Uint8Array(await file.arrayBuffer()));
-      const { agents } = await ask<PlanTexts>("/plan");
-      const guessed = reader.guessColumns(
-        table,
-        agents.map(({ agent_id }) => agent_id),
-      );
+      const guessed = reader.guessColumns(table, agentNamesOf(await ask<PlanTexts>("/plan")));
       setOpened({ name: file.name, table, ...guessed });
       say(`${file.name} has ${counted(table.rows.length, "row")}.`);
     } catch (error) {

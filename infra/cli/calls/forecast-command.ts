@@ -13,9 +13,14 @@ import { leadsOf, tableOf } from "./lead-files.ts";
 import type { Values } from "./options.ts";
 import { show, type Terminal } from "./terminal.ts";
 
+/** Line of each call in a list of leads. Undefined: the file is an array of calls, by their indexes. */
+type Lines = readonly number[] | undefined;
+
 /** The client of the token that a deployment makes first. */
 const defaultClient = "first";
-const itemColumns = ["index", "outcome", "at", "account", "reason", "errors"];
+const itemColumns = ["outcome", "at", "account", "reason", "errors"];
+/** Columns of a forecast's calls. A list has lines; in JSON, as in the answer, calls have indexes. */
+const columnsOf = (lines: Lines) => [lines === undefined ? "index" : "line", ...itemColumns];
 const accountColumns = ["account", "calls", "first_at", "last_at", "limit", "rule", "waiting"];
 const ruleColumns = ["limit", "rule", "calls", "longest"];
 
@@ -23,17 +28,19 @@ export const forecastCommands: Record<string, Command> = {
   async forecast(_rest, values, { ask, terminal }) {
     if (values.file === undefined)
       throw new Misuse("forecast needs --file with a CSV of leads, or a JSON array of calls.");
-    const { calls, refused } = await callsOf(values.file, values, { ask, terminal });
+    const { calls, lines, refused } = await callsOf(values.file, values, { ask, terminal });
     const { at, client = defaultClient, items } = values;
     const plan = values.plan === undefined ? {} : { plan: await readJson(values.plan, terminal) };
     const which = items ?? (values.csv === true ? "all" : "problems");
     const asked = { client, calls, ...(at === undefined ? {} : { at }), ...plan, items: which };
     const answer = await ask<Forecast>("/forecast", asked);
-    const { items: listed = [], deployed } = answer;
+    const rows = (answer.items ?? []).map((item) => itemRow(item, lines));
+    const listed = { rows, columns: columnsOf(lines) };
+    const { deployed } = answer;
     if (values.json === true) terminal.print(JSON.stringify(answer));
-    else if (values.csv === true) show(listed.map(itemRow), itemColumns, { values, terminal });
+    else if (values.csv === true) show(listed.rows, listed.columns, { values, terminal });
     else {
-      tell(answer, listed, terminal);
+      tell(answer, { ...listed, lines }, terminal);
       if (deployed !== undefined) compare(answer, deployed, terminal);
     }
     return answer.counts.refused > 0 || refused > 0 ? 2 : 0;
@@ -45,7 +52,7 @@ async function callsOf(
   path: string,
   values: Values,
   { ask, terminal }: Pick<CommandDeps, "ask" | "terminal">,
-): Promise<{ calls: unknown; refused: number }> {
+): Promise<{ calls: unknown; lines?: Lines; refused: number }> {
   if (!/\.(csv|tsv|txt)$/i.test(path)) {
     return { calls: await readJson(path, terminal), refused: 0 };
   }
@@ -55,11 +62,16 @@ async function callsOf(
   const say = isForPeople ? terminal.print : terminal.complain;
   const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
   for (const { line, reason } of refused) say(`Line ${line} ${reason}`);
-  return { calls: leads.map(({ call }) => call), refused: refused.length };
+  const lines = leads.map(({ line }) => line);
+  return { calls: leads.map(({ call }) => call), lines, refused: refused.length };
 }
 
 /** Prints a forecast for people. */
-function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Terminal): void {
+function tell(
+  answer: Forecast,
+  { rows, columns: itemsColumns, lines }: { rows: Json[]; columns: string[]; lines: Lines },
+  terminal: Terminal,
+): void {
   const { print } = terminal;
   const { counts, first_at, last_at, unread, later_tries: later = 0, many_zones: many } = answer;
   print(`${counted(answer.calls, "call")} posted at ${answer.at}: ${countsLine(counts)}.`);
@@ -71,17 +83,19 @@ function tell(answer: Forecast, items: readonly ForecastItem[], terminal: Termin
     );
   }
   if (unread > 0) {
+    const from = answer.unread_from ?? 0;
+    const place = lines === undefined ? `index ${from}` : `line ${lines[from]}`;
     print(
-      `${unread} calls, the first at index ${answer.unread_from}, are forecast without the caps and the do-not-call list of their numbers.`,
+      `${unread} calls, the first at ${place}, are forecast without the caps and the do-not-call list of their numbers.`,
     );
   }
-  const table = (rows: Json[], columns: string[]) => {
-    if (rows.length > 0) show(rows, columns, { values: {}, terminal });
+  const table = (some: Json[], columns: string[]) => {
+    if (some.length > 0) show(some, columns, { values: {}, terminal });
   };
   table(answer.accounts.map(accountRow), accountColumns);
   table(answer.rules.map(ruleRow), ruleColumns);
   table(answer.reasons, ["outcome", "calls", "reason"]);
-  table(items.map(itemRow), itemColumns);
+  table(rows, itemsColumns);
 }
 
 /** Prints what another plan changes. */
@@ -126,9 +140,10 @@ function ruleRow({ seconds_max, ...rule }: ForecastSummary["rules"][number]): Js
   return { ...rule, longest: `${(seconds_max / 3600).toFixed(2)} h` };
 }
 
-function itemRow({ errors, ...item }: ForecastItem): Json {
+function itemRow({ errors, ...item }: ForecastItem, lines: Lines): Json {
   return {
     ...item,
+    ...(lines === undefined ? {} : { line: lines[item.index] }),
     errors: errors?.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; "),
   };
 }

@@ -1,4 +1,5 @@
 import type { PlanTexts } from "#shared/answers/answers.ts";
+import { agentNamesOf } from "#shared/leads/agent-names.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { readLeads } from "#shared/leads/read-leads.ts";
 import { readTable } from "#shared/leads/read-table.ts";
@@ -17,9 +18,7 @@ export async function leadsOf(
   say: (line: string) => void,
 ) {
   const { map = [], agent } = values;
-  // `*` stands for all agents that the plan does not name.
-  const agents = [...plan.agents.map(({ agent_id }) => agent_id), ...plan.splits];
-  const { roles, notes } = rolesOf(table, map, agents);
+  const { roles, notes } = rolesOf(table, map, agentNamesOf(plan));
   const country = countryIn(values) ?? plan.default_country ?? undefined;
   const choices = { roles, country, agent };
   const read = await readOrMisuse(() => readLeads(table, choices));

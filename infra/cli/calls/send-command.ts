@@ -145,15 +145,15 @@ async function saveRefused(
 
 function reportForecast({ forecasts }: LeadsChecked, say: (line: string) => void): void {
   const counts = new Map<string, number>();
-  for (const forecast of forecasts) {
-    for (const [outcome, count] of Object.entries(forecast.counts)) {
+  for (const { answer } of forecasts) {
+    for (const [outcome, count] of Object.entries(answer.counts)) {
       if (outcome !== "refused" && count > 0)
         counts.set(outcome, (counts.get(outcome) ?? 0) + count);
     }
   }
   const args = [...counts].map(([outcome, count]) => `${count} ${outcome}`);
   say(`Forecast: ${args.join(", ") || "no calls"}.`);
-  const [first] = forecasts;
+  const first = forecasts[0]?.answer;
   if (first?.last_at !== null && first !== undefined) {
     const of = forecasts.length > 1 ? ` of the first of ${forecasts.length} requests` : "";
     say(`The first call${of} is dialed at ${first.first_at}, the last at ${first.last_at}.`);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { agentNamesOf } from "#shared/leads/agent-names.ts";
 import { guessColumns } from "#shared/leads/columns.ts";
 import { otherHeadings, phoneHeadings } from "#test/support/lead-headings.ts";
 
@@ -172,4 +173,11 @@ describe("the column of agents", () => {
       "Agent names the agent of each row.",
     ]);
   });
+});
+
+it("agents of a plan are those that calls may name: also its splits", () => {
+  const agents = [{ agent_id: "agent_a" }, { agent_id: "*" }];
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the names are all that is read
+  const plan = { agents, splits: ["agent_sales"] } as Parameters<typeof agentNamesOf>[0];
+  expect(agentNamesOf(plan)).toEqual(["agent_a", "*", "agent_sales"]);
 });
