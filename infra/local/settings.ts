@@ -58,7 +58,7 @@ export async function readLocalSettings(defaults: {
     ALLOW_SIMULATOR: "true",
     SWEEP_SECONDS: String(sweepSeconds),
     PUBLIC_URL: given["PUBLIC_URL"] || `http://${host}:${port}`,
-    CLIENT_RIGHTS: "read,cancel,events",
+    CLIENT_RIGHTS: "read,cancel,events,opt_out",
     LOOPBACK_RECEIVERS: "true",
     ...(given["RETRY_SPEED"] ? { RETRY_SPEED: given["RETRY_SPEED"] } : {}),
   };

@@ -147,16 +147,19 @@ function Hours({
   stepMs: number;
   scale: Scale;
 }) {
-  const labelEvery = ([1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24) * (stepMs / minuteMs);
+  const step = stepMs / minuteMs;
+  const labelEvery = ([1, 2, 3, 6, 12].find((n) => n * each >= 52) ?? 24) * step;
   const minutesOf = (at: number) => new Date(at).getHours() * 60 + new Date(at).getMinutes();
-  const midnights = hours.flatMap((hour, index) => (minutesOf(hour) === 0 ? index : []));
+  // In zones such as India's, the hours of a chart begin at half past.
+  const isNamed = (at: number, every: number) => minutesOf(at) % every < step;
+  const midnights = hours.flatMap((hour, index) => (isNamed(hour, 24 * 60) ? index : []));
   const daysApart = Math.ceil(96 / (24 * each));
   const named = midnights.filter((_, n) => n % daysApart === 0);
   const days = (named[0] ?? hours.length) * each < 96 ? named : [0, ...named];
   return (
     <>
       {hours.map((hour, index) =>
-        minutesOf(hour) % labelEvery !== 0 ? null : (
+        !isNamed(hour, labelEvery) ? null : (
           <text key={hour} x={xOf(index)} y={height - edges.bottom + 16} text-anchor="middle">
             {clock(hour)}
           </text>

@@ -20,7 +20,7 @@ interface Undo {
 
 const UndoContext = createContext<Undo>({ done: undefined, offer: () => undefined });
 
-/** Returns a function that offers, for 10 s, to undo what was done. The next offer takes its place. */
+/** Returns a function that offers, for 30 s, to undo what was done. The next offer takes its place. */
 export function useUndo(): (done: Done) => void {
   return useContext(UndoContext).offer;
 }

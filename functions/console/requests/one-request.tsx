@@ -3,7 +3,7 @@ import type { Cancelled, Pauses, RequestDetail } from "#shared/answers/answers.t
 import { addressOf } from "../data/address.ts";
 import { Chart } from "../parts/chart.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { type Ask, Shown, useDesk, useLive, useRoles } from "../parts/desk.tsx";
+import { type Ask, messageOf, Shown, useDesk, useLive, useRoles } from "../parts/desk.tsx";
 import { PauseButton } from "../parts/pause.tsx";
 import { isUnderWay, Progress } from "../parts/progress.tsx";
 import { counted, countText, Fact, Reason, Time } from "../parts/shared.tsx";
@@ -144,7 +144,15 @@ export async function cancelAll(
   let ordered = 0;
   let cursor: string | undefined;
   do {
-    const answer: Cancelled = await ask("/cancel", { ...what, ...(cursor && { cursor }) });
+    const asked = ask<Cancelled>("/cancel", { ...what, ...(cursor && { cursor }) });
+    const answer: Cancelled = await asked.catch((error: unknown) => {
+      if (cursor === undefined) throw error;
+      // The first answer has stored the order.
+      throw new Error(
+        `${counted(count, "waiting call")} of ${name} cancelled, the others will be when their turn comes: ${messageOf(error)}`,
+        { cause: error },
+      );
+    });
     count += answer.cancelled;
     ordered = Math.max(ordered, answer.ordered ?? 0);
     cursor = answer.cursor;

@@ -45,7 +45,7 @@ export const usageCommands: Record<string, Command> = {
     show(rows, [...(columnsOf[by] ?? ["client", by]), ...sums], { values, terminal });
     if (answer.rows_left_out > 0)
       terminal.complain(`${answer.rows_left_out} rows are left out: ask for fewer days.`);
-    if (!answer.read_from.startsWith(answer.from))
+    if (Date.parse(answer.read_from) > Date.parse(answer.from))
       terminal.complain(`There is too much to read: this is from ${answer.read_from} on.`);
     return 0;
   },

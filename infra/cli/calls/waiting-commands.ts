@@ -65,8 +65,15 @@ export const waitingCommands: Record<string, Command> = {
     // The tables name it `breaker account:vapi`.
     const key = breaker?.replace(/^breaker /, "");
     const what = chosen({ agent_id, account, client, breaker: key }, names);
+    // A misspelt name would look like one that was resumed.
+    const { pauses } = key === undefined ? await ask<Pauses>("/pauses") : { pauses: [] };
     const answer = await ask<Resumed>("/resume", what);
-    say(`Resumed: ${nameOf(answer)}.`, answer, { values, terminal });
+    const name = nameOf(answer);
+    const isKnown = key !== undefined || pauses.some((pause) => nameOf(pause) === name);
+    say(`Resumed: ${name}${isKnown ? "" : ", which was not paused"}.`, answer, {
+      values,
+      terminal,
+    });
     return 0;
   },
 
