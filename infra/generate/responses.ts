@@ -53,7 +53,8 @@ const commonResponses = {
     503,
     "The queue or the ledger cannot be reached, or the service is not configured. The detail says whether the request may have been accepted; then repeat it only under the same Idempotency-Key.",
     {
-      detail: "The ledger cannot be reached. Nothing was accepted: send the request again.",
+      detail:
+        "The ledger cannot be reached. This request was not accepted: send it again, under its Idempotency-Key if it has one.",
       headers: { "Retry-After": retryAfter },
     },
   ),

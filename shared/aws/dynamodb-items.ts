@@ -100,11 +100,18 @@ function createQueries(client: DynamoClient, table: string) {
     const sign = range.descending === true ? -1 : 1;
     return pages
       .flat()
-      .toSorted((a, b) => (textIn(a, rangeKey) < textIn(b, rangeKey) ? -sign : sign))
+      .toSorted((a, b) => sign * compareBytes(textIn(a, rangeKey), textIn(b, rangeKey)))
       .slice(0, range.limit);
   }
 
   return { query, queryAll };
+}
+
+/** Compares texts as DynamoDB does, by their bytes: JavaScript puts emoji before full-width letters. */
+function compareBytes(one: string, other: string): number {
+  if (one === other) return 0;
+  const isPlain = !/[\ud800-\udfff]/.test(one + other);
+  return isPlain ? (one < other ? -1 : 1) : Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /** Returns the input of a query for one of its pages. */

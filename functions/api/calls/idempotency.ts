@@ -112,14 +112,15 @@ export function readKeyOf(
   return { key: keyOf(client, header), fingerprint };
 }
 
-/** Answers 503 to a request of which nothing was accepted, as the ledger did not answer. */
+/** Answers 503 to a request with a key, as the ledger did not answer. Of a repeat, an earlier one may have been accepted. */
 export function answerUnreachable(
   c: Context<ApiEnv>,
   error: unknown,
   { log }: Pick<ApiDeps, "log">,
 ): Response {
   log("alarm", "ledger.unreachable", { request_id: c.get("requestId"), error: causeForLog(error) });
-  const detail = "The ledger cannot be reached. Nothing was accepted: send the request again.";
+  const detail =
+    "The ledger cannot be reached. This request was not accepted: send it again, under its Idempotency-Key if it has one.";
   return answerProblem(c, 503, { detail, headers: { "retry-after": "5" } });
 }
 

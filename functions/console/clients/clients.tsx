@@ -9,7 +9,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import { Pick, PickAgent } from "../parts/pick.tsx";
 import { lengthText } from "../parts/result-texts.ts";
-import { countText, Table, textIn, Time } from "../parts/shared.tsx";
+import { countText, MoreByCommand, Table, textIn, Time } from "../parts/shared.tsx";
 import { TokenTable } from "./tokens.tsx";
 
 const refreshMs = 60_000;
@@ -194,8 +194,8 @@ function ClientTable() {
       <h3 id="clients">Clients that operators made</h3>
       <PutClientForm />
       <Shown live={live} what="The clients">
-        {({ clients }) =>
-          clients.length === 0 ? (
+        {({ clients, cursor }) =>
+          clients.length === 0 && cursor === undefined ? (
             <p>There is none: make the first one, and then its token below.</p>
           ) : (
             <>
@@ -220,6 +220,7 @@ function ClientTable() {
                   </tr>
                 ))}
               </Table>
+              <MoreByCommand cursor={cursor} command="clients list" />
               <ReceiverForm clients={clients} />
             </>
           )

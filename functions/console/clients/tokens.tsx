@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive } from "../parts/desk.tsx";
 import { Pick } from "../parts/pick.tsx";
-import { Table, textIn, Time } from "../parts/shared.tsx";
+import { MoreByCommand, Table, textIn, Time } from "../parts/shared.tsx";
 
 const refreshMs = 60_000;
 
@@ -61,7 +61,12 @@ export function TokenTable() {
         </p>
       )}
       <Shown live={live} what="The tokens">
-        {({ tokens }) => <TokenRows tokens={tokens} revoke={setRevoking} />}
+        {({ tokens, cursor }) => (
+          <>
+            <TokenRows tokens={tokens} revoke={setRevoking} />
+            <MoreByCommand cursor={cursor} command="tokens list" />
+          </>
+        )}
       </Shown>
       {revoking === undefined ? null : (
         <RevokeToken id={revoking} close={() => setRevoking(undefined)} />

@@ -6,6 +6,7 @@ import {
   counted,
   countText,
   Fact,
+  MoreByCommand,
   Reason,
   Table,
   textIn,
@@ -121,28 +122,31 @@ function DeadLetters() {
     <section class="card" aria-labelledby="letters">
       <h3 id="letters">Dead letters</h3>
       <Shown live={live} what="The dead letters">
-        {({ dead_letters: letters }) =>
+        {({ dead_letters: letters, cursor }) =>
           letters.length === 0 ? (
             <p>There is none: no message has failed a hundred times.</p>
           ) : (
-            <Table
-              label="All dead letters"
-              columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
-            >
-              {letters.map(({ name, queue, stored_at, bytes }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>
-                    <LetterActs name={name} reveal={reveal} discard={setDiscarding} />
-                  </td>
-                  <td>{queue}</td>
-                  <td>
-                    <Time at={stored_at} />
-                  </td>
-                  <td class="figure">{countText(bytes)}</td>
-                </tr>
-              ))}
-            </Table>
+            <>
+              <Table
+                label="Dead letters"
+                columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
+              >
+                {letters.map(({ name, queue, stored_at, bytes }) => (
+                  <tr key={name}>
+                    <th scope="row">{name}</th>
+                    <td>
+                      <LetterActs name={name} reveal={reveal} discard={setDiscarding} />
+                    </td>
+                    <td>{queue}</td>
+                    <td>
+                      <Time at={stored_at} />
+                    </td>
+                    <td class="figure">{countText(bytes)}</td>
+                  </tr>
+                ))}
+              </Table>
+              <MoreByCommand cursor={cursor} command="dead list --limit 999999" />
+            </>
           )
         }
       </Shown>

@@ -213,3 +213,18 @@ export function textIn(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value.trim() : "";
 }
+
+/** Says that a list goes on behind what the page shows, and which command lists all of it. */
+export function MoreByCommand({
+  cursor,
+  command,
+}: {
+  cursor: string | undefined;
+  command: string;
+}) {
+  return cursor === undefined ? null : (
+    <p class="hint">
+      There are more than these. <code>npm run calls -- {command}</code> lists all.
+    </p>
+  );
+}

@@ -1053,7 +1053,7 @@ export interface components {
                  * @example {
                  *       "title": "Service unavailable",
                  *       "status": 503,
-                 *       "detail": "The ledger cannot be reached. Nothing was accepted: send the request again."
+                 *       "detail": "The ledger cannot be reached. This request was not accepted: send it again, under its Idempotency-Key if it has one."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];

@@ -239,7 +239,7 @@ describe("the API, when something fails", () => {
     replace({ read: boom, write: boom });
     const response = await post({ "idempotency-key": "k" });
     expect(response.status).toBe(503);
-    expect(await response.text()).toContain("Nothing was accepted");
+    expect(await response.text()).toContain("This request was not accepted");
     expect(queue.take()).toEqual([]);
     expect((await post()).status).toBe(201); // without a key, no document is written
   });
