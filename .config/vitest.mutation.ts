@@ -28,7 +28,7 @@ export default defineConfig({
       "test/unit/traces/{encoding,trace-context}.test.ts",
       "test/unit/rules/{cancellation,earlier-tries}.test.ts",
       "test/unit/dialer/{due-rows,lease,provider-answer,refused-probe,sweep-live-calls}.test.ts",
-      "test/unit/dialer/{a-call,account-days,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
+      "test/unit/dialer/{a-call,account-days,call-backs,caps,checks,claims,delivery,erased-tries,erasures,expire-claims}.test.ts",
       "test/unit/dialer/{fresh-calls,hanging,hash-key-*,hours,last-look,look-up,orders,pace,pauses,redials}.test.ts",
       "test/unit/dialer/{restore,set-back,settle-surely,settlement,stage-errors,state-machine}.test.ts",
       "test/unit/dialer/{sweep,test-calls,transition-guards,tries,unknown,unreadable,wake-dispatcher}.test.ts",

@@ -56,7 +56,7 @@ const rows: readonly Row[] = [
     "late",
     because.again,
   ],
-  ["check:checkCall", "ConditionalExpression", "!isConnected", "false", because.connection],
+  ["check:checkCall", "ConditionalExpression", "waited === undefined", "false", because.connection],
   [
     "check:checkCall",
     "OptionalChaining",

@@ -30,7 +30,8 @@ export async function importLedger(
   const { ledgerTable } = settings;
   if (ledgerTable === undefined) {
     throw new DeployError(
-      `${stackName} uses its own table already: the settings name no ledgerTable.`,
+      `${stackName} uses its own table already: the settings name no ledgerTable. If an import was cut off in its last step, ` +
+        "npm run deploy:aws completes it.",
     );
   }
   const stack = await readOwnStack(deps.cloudFormation, stackName, { isDeployed: true });
