@@ -24,6 +24,12 @@ export const corrections: readonly Correction[] = [
       "An overlay of 407 and 321 around Orlando: https://www.floridapsc.com (689 overlay), NANPA's table says E; the map says Chicago",
   },
   {
+    prefixes: "29997",
+    zones: "America/Nuuk America/Thule",
+    source:
+      "Qaanaaq: the map gives it the clock of the air base; https://www.statoids.com/tgl.html and arctictoday.com (2019) give that clock to the base alone",
+  },
+  {
     prefixes: "617",
     zones: "Australia/Brisbane Australia/Sydney",
     source:

@@ -88,7 +88,8 @@ function ofAreaCodes(
       notes.push(`+${prefix}: the map says ${list.join(" ")}, where no part of ${code} lies`);
     }
     const seen = [...fromMap, ...listed.flatMap(([, list]) => list)].filter(isPossible);
-    base.set(code, [...seen, ...lettered]);
+    // The names that people know first: the map has some for a clock's last county.
+    base.set(code, [...lettered, ...seen]);
   }
   for (const code of inMap) {
     const isOfPlace = zonesInMap(code).length <= placesMax;
