@@ -48,8 +48,9 @@ export function targetOf(what: Pausable): string {
 /** Returns what is wrong with a pause, such as a client that has neither a token nor a backlog: surely a slip. */
 export async function findPauseProblem(
   { agent_id, account, client, until }: Named & { until: number | undefined },
-  { plan, clock, agentsByClient, documents }: RouteDeps,
+  deps: RouteDeps,
 ): Promise<ProblemError | undefined> {
+  const { plan, clock } = deps;
   const now = clock.now();
   if (until !== undefined && until <= now) {
     return { pointer: "/until", detail: "must be in the future" };
@@ -64,12 +65,22 @@ export async function findPauseProblem(
     const detail = "is no account that an agent of the dial plan goes through";
     return { pointer: "/account", detail };
   }
-  if (client === undefined || (await agentsByClient(now)).has(client)) return undefined;
+  if (client === undefined || (await isKnownClient(client, deps))) return undefined;
+  return { pointer: "/client", detail: unknownClient };
+}
+
+export const unknownClient = "has neither a token that may call nor calls that wait";
+
+/** True if a client has a token that may call, or calls that wait: another name is surely a slip. */
+export async function isKnownClient(
+  client: string,
+  { clock, agentsByClient, documents }: Pick<RouteDeps, "clock" | "agentsByClient" | "documents">,
+): Promise<boolean> {
+  if ((await agentsByClient(clock.now())).has(client)) return true;
   // Names of backlogs begin with their client, so the first one behind this is the client's if it has any.
   const after = JSON.stringify([client]).slice(0, -1);
   const [first] = await documents.list("backlog", { after, limit: 1 });
-  if (first?.key.startsWith(`${after},`) === true) return undefined;
-  return { pointer: "/client", detail: "has neither a token that may call nor calls that wait" };
+  return first?.key.startsWith(`${after},`) === true;
 }
 
 /**

@@ -117,6 +117,8 @@ function createSecrets(stack: Stack) {
   // the table, whose hashes of numbers and do-not-call list mean nothing without it.
   const settings = new secretsmanager.Secret(stack, "Settings", {
     description: "API_TOKENS, HASH_KEY and webhooks' secrets, as a JSON object",
+    // Any change here has CloudFormation replace the secret of a stack that stands, with HASH_KEY and all tokens
+    // (docs.aws.amazon.com, AWS::SecretsManager::Secret GenerateSecretString).
     generateSecretString: {
       // Without API_TOKENS: an empty list is one that a person has emptied.
       secretStringTemplate: "{}",

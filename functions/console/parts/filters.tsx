@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { PickAccount, PickAgent, PickCampaign, PickClient } from "./pick.tsx";
+import { PickAccount, PickArm, PickCampaign, PickClient } from "./pick.tsx";
 
 /** A form of filters behind a button. What can be chosen in it is read once somebody opens it. */
 export function Filters({
@@ -46,7 +46,7 @@ export function Filters({
 const picks: Readonly<Record<string, typeof PickClient>> = {
   client: PickClient,
   campaign: PickCampaign,
-  agent_id: PickAgent,
+  agent_id: PickArm,
   account: PickAccount,
 };
 

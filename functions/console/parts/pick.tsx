@@ -122,6 +122,12 @@ export function PickAgent(props: Named) {
   return <Pick {...props} isFree options={toOptions(agents.filter((agent) => agent !== "*"))} />;
 }
 
+/** A field for an agent that calls have: not a split, whose calls have their arms. */
+export function PickArm(props: Named) {
+  const agents = usePlan()?.agents.map(({ agent_id }) => agent_id) ?? [];
+  return <Pick {...props} isFree options={toOptions(agents.filter((agent) => agent !== "*"))} />;
+}
+
 /** A field for a campaign of the last month. A new one may be typed too. */
 export function PickCampaign(props: Named) {
   const { data } = useLive<Campaigns>("/campaigns?limit=50", optionsMs);

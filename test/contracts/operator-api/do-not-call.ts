@@ -76,6 +76,8 @@ export function itKeepsTheDoNotCallList(api: OperatorApiBench): void {
     expect(await check()).toEqual({ listed: false });
     const renew = await ask("/do-not-call", { add: [phone_number], client: "crm", renew: true });
     expect([renew.status, renew.body.errors[0]?.pointer]).toEqual([422, "/renew"]);
+    const slip = await ask("/do-not-call", { add: [phone_number], client: "Crm" });
+    expect([slip.status, slip.body.errors[0]?.pointer]).toEqual([422, "/client"]);
   });
 
   it("answers 409 to retiring a former HASH_KEY if there is none", async () => {
