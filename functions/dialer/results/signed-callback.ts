@@ -126,9 +126,10 @@ async function followRow(
   const isOptOut = report.optedOut === true && !row.optedOut;
   const { placed } = states[row.state];
   if (placed === "now") {
-    // The row itself is its holder's.
-    if (isOptOut && attempt === 1) await listCallee(row, deps);
-    return claimed.standing === "released" ? "ack" : awaitHolder(attempt);
+    // The row itself is its holder's. A later delivery of a released claim's callback may be the only one that lists.
+    const isReleased = claimed.standing === "released";
+    if (isOptOut && (isReleased || attempt === 1)) await listCallee(row, deps);
+    return isReleased ? "ack" : awaitHolder(attempt);
   }
   const { standing, claim } = claimed;
   if (standing === "own" && placed === "perhaps") await settleFound(row, claim, deps);

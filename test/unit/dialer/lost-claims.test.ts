@@ -13,6 +13,7 @@ import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
+  boom,
   documentOf,
   put,
   putDocument,
@@ -112,6 +113,18 @@ describe("a signed callback of a claim that a restore has lost", () => {
     await reportLost(bench, row);
     expect(await isListed(bench, row)).toBe(true);
     expect((await rowOf(bench, row)).optedOut).toBe(state !== "DIALING");
+  });
+
+  it("lists its opt-out at a later delivery, though its claim placed nothing and the call is DIALING again", async () => {
+    const bench = createBench({ optedOut: true });
+    const row = await rowFor(bench, "DIALING");
+    await put(bench, { ...row, released: ["lost"], version: "again" });
+    bench.breakDocuments({ write: boom });
+    expect(await reportLost(bench, row)).toEqual([{ retryAfterSeconds: 5 }]);
+    bench.repairLedger();
+    bench.advance(5_000);
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect(await isListed(bench, row)).toBe(true);
   });
 
   it("lists its opt-out without a row, and is kept until the restore is done", async () => {
