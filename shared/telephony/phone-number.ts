@@ -85,15 +85,23 @@ export function isE164(text: string): boolean {
   return number?.isAsWritten === true && number.plan.isPossible(number.national);
 }
 
+/** Pairs of forms that may ring one phone: a pattern of both, which captures what they share, and the two forms. */
+const twins: readonly (readonly [RegExp, string, string])[] = [
+  // A Brazilian mobile number with and without its ninth digit (Anatel, Resolução 553/2010: a 9 before eight digits from 6 to 9 on).
+  [/^\+55(?<area>\d\d)9?(?<rest>[6-9]\d{7})$/, "+55$<area>9$<rest>", "+55$<area>$<rest>"],
+  // An Argentine mobile number with the 9 that is dialed from abroad, and without it (ITU-T E.129, Argentina).
+  [/^\+549?(11\d{8}|[23]\d{9})$/, "+549$1", "+54$1"],
+];
+
 /**
- * Returns other numbers that may be the same phone, which only the operator there knows: a Brazilian mobile number with
- * and without its ninth digit (Anatel, Resolução 553/2010: a 9 before eight digits that begin with 6 to 9). Do-not-call lists
- * and caps are asked about both; nothing is written under one that was not given.
+ * Returns other numbers that may be the same phone, which only the operator there knows. Do-not-call lists and caps are asked
+ * about both; nothing is written under one that was not given.
  */
 export function mayAlsoBe(phoneNumber: string): string[] {
-  const [, area = "", rest = ""] = /^\+55(\d\d)9?([6-9]\d{7})$/.exec(phoneNumber) ?? [];
-  if (area === "") return [];
-  const both = [`+55${area}9${rest}`, `+55${area}${rest}`];
+  const found = twins.find(([pattern]) => pattern.test(phoneNumber));
+  if (found === undefined) return [];
+  const [pattern, ...forms] = found;
+  const both = forms.map((form) => phoneNumber.replace(pattern, form));
   return both.filter((form) => form !== phoneNumber);
 }
 

@@ -108,6 +108,10 @@ describe("the forms of a number", () => {
     ["+551187654321", ["+5511987654321"]],
     ["+551133334444", []], // a landline: 2 to 5 after the area code
     ["+5511933334444", []],
+    ["+5491155551234", ["+541155551234"]],
+    ["+541155551234", ["+5491155551234"]],
+    ["+542211234567", ["+5492211234567"]],
+    ["+5455551234", []],
     ["+12025550123", []],
   ])("%s may also be %j, which lists and caps are asked about alone", (number, others) => {
     expect(mayAlsoBe(number)).toEqual(others);
