@@ -155,6 +155,9 @@ function giveBack(current: Invocation, isStatement: boolean): void {
   }
 }
 
+/** Maximum wait for a connection of a request that may be withheld: its permit and the last look at orders are as old. */
+const leavingWaitMsMax = 2_000;
+
 /**
  * Sends a request to a provider or receiver as a subrequest. After its wait for a connection it asks once more if it may leave.
  *
@@ -165,10 +168,12 @@ export async function sendBySubrequest(
   { mayLeave, ...request }: OutgoingRequest,
 ): Promise<Response> {
   let hasLeft = false;
+  const askedAt = Date.now();
   try {
     return await subrequest(
       () => {
-        if (mayLeave?.() === false) throw new Withheld("no longer permitted");
+        const isLate = Date.now() - askedAt > leavingWaitMsMax;
+        if (mayLeave !== undefined && (isLate || !mayLeave())) throw new Withheld("too late");
         hasLeft = true;
         return fetch(url, request);
       },

@@ -1,5 +1,5 @@
 /** workerd refuses here what Cloudflare refuses there, and the adapters count what it does not. */
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import api from "#functions/api/cloudflare.ts";
 import dialer from "#functions/dialer/cloudflare.ts";
 import {
@@ -274,6 +274,19 @@ describe("a request to a provider that waits for a connection", () => {
       await expect(answer).rejects.toThrow(Withheld);
       const other = sendLate({ signal: AbortSignal.abort(new Error("timeout")) });
       await expect(other.answer).rejects.toThrow("timeout");
+      expect(sent).not.toHaveBeenCalled();
+    });
+  });
+
+  it("does not leave with a permit that is seconds old", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    await asInvocation(async () => {
+      const { sent, answer, end } = sendLate({ mayLeave: () => true });
+      const refused = expect(answer).rejects.toThrow(Withheld);
+      await vi.advanceTimersByTimeAsync(2_001);
+      end();
+      await refused;
       expect(sent).not.toHaveBeenCalled();
     });
   });
