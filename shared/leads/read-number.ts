@@ -4,6 +4,7 @@ import {
   getCountryCallingCode,
   isSupportedCountry,
   ParseError,
+  type PhoneNumber,
   parsePhoneNumberWithError,
 } from "libphonenumber-js/min";
 import { toCanonical } from "../telephony/renumbered.ts";
@@ -37,19 +38,23 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     return { reason: "has decimals: make the column text in the spreadsheet" };
   }
   const written = country === undefined ? text.replace(/^00(?=[1-9])/, "+") : text;
-  const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  const slashAt = written.lastIndexOf("/");
+  if (slashAt > 0 && findValid(written.slice(0, slashAt), country) !== undefined) {
+    return { reason: "has two numbers" };
+  }
   try {
-    const parsed = parsePhoneNumberWithError(written, {
-      extract: false,
-      ...(defaultCountry && { defaultCountry }),
-    });
-    const canonical = toCanonical(parsed.number);
-    const isFormer = canonical !== parsed.number && parsed.ext === undefined;
-    const found = isFormer ? parsePhoneNumberWithError(canonical) : parsed;
+    const found = parse(written, country);
     if (found.ext !== undefined) return { reason: "has an extension, which cannot be dialed" };
     // A person may insist on a number that is newer than the tables: in E.164 it passes, as at the endpoints.
     const isKnown = found.isValid() || (found.isPossible() && written === found.number);
-    if (isKnown && isE164(found.number)) return { number: found.number };
+    if (isKnown && isE164(found.number)) {
+      // German numbers may have many digits: 49 176 … is taken for one of the area (0)4917, as is 49 4917 … .
+      const other = findValid(`+${written}`, undefined);
+      const isOther = other !== undefined && other.number !== found.number;
+      return isOther && other.countryCallingCode === found.countryCallingCode
+        ? { reason: `may lack its +: write it as ${other.number} or as ${found.number}` }
+        : { number: found.number };
+    }
     const of = found.country ?? `+${found.countryCallingCode}`;
     if (!found.isPossible()) return { reason: `has too few or too many digits for ${of}` };
     return { reason: `is no known number of ${of}: if it is right, write it as ${found.number}` };
@@ -59,6 +64,29 @@ export function readNumber(cell: string, country: string | undefined): NumberRea
     if (error.message === "INVALID_COUNTRY" && /^(\+|00)/.test(written))
       return { reason: "has no country code that exists" };
     return { reason: parseProblems[error.message] ?? "is no phone number" };
+  }
+}
+
+/** Parses a number in its present form. @throws ParseError */
+function parse(text: string, country: string | undefined): PhoneNumber {
+  const defaultCountry = country !== undefined && isSupportedCountry(country) ? country : undefined;
+  const parsed = parsePhoneNumberWithError(text, {
+    extract: false,
+    ...(defaultCountry && { defaultCountry }),
+  });
+  const canonical = toCanonical(parsed.number);
+  const isFormer = canonical !== parsed.number && parsed.ext === undefined;
+  return isFormer ? parsePhoneNumberWithError(canonical) : parsed;
+}
+
+/** Returns the number that a text has, or undefined if it has no known one. */
+function findValid(text: string, country: string | undefined): PhoneNumber | undefined {
+  try {
+    const found = parse(text, country);
+    return found.isValid() ? found : undefined;
+  } catch (error) {
+    if (error instanceof ParseError) return undefined;
+    throw error;
   }
 }
 

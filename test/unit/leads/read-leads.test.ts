@@ -147,9 +147,37 @@ describe("a phone number", () => {
     ["202 555 01", "has too few or too many digits for US"],
     ["(221) 555 0123", "is no known number of US: if it is right, write it as [+]12215550123$"],
     ["+999 555 0123", "has no country code"],
-    ["202 555 0123 / 202 555 0124", "is too long"],
+    ["202 555 0123 / 202 555 0124", "^has two numbers$"],
   ])("%s is refused: %s", (text, why) => {
     expect(readNumber(text, "US")).toEqual({ reason: expect.stringMatching(why) });
+  });
+
+  it.each([
+    ["4917612345678", "DE", "+4917612345678", "+494917612345678"],
+    ["49 176 12345678", "DE", "+4917612345678", "+494917612345678"],
+    ["491701234567", "DE", "+491701234567", "+49491701234567"],
+    ["62812341009", "ID", "+62812341009", "+6262812341009"],
+    ["38344123456", "XK", "+38344123456", "+38338344123456"],
+  ])("%s in %s may be two numbers, and is refused", (text, country, one, other) => {
+    const reason = `may lack its +: write it as ${one} or as ${other}`;
+    expect(readNumber(text, country)).toEqual({ reason });
+    expect(readNumbers(text, country).refused[0]?.reason).toBe("may lack its +");
+    for (const number of [one, other]) expect(readNumber(number, country)).toEqual({ number });
+  });
+
+  it.each([
+    ["US", ["2025550123", "1 202 555 0123", "12025550123", "(202) 555-0123", "202/555/0123"]],
+    ["FR", ["0612345678", "612345678", "33612345678", "33 6 12 34 56 78", "0033 612345678"]],
+    ["GB", ["02079460123", "2079460123", "442079460123", "44 20 7946 0123", "44 (0)20 79460123"]],
+    ["IT", ["3912345678", "3931234567", "393331234567"]],
+    ["DE", ["0176 12345678", "0171/1234567", "49 30 901820", "49 (0)176 12345678"]],
+  ])("of %s without a + is read where it can be but one", (country, texts) => {
+    expect(readNumbers(texts.join("\n"), country).refused).toEqual([]);
+  });
+
+  it("is refused where a slash follows a whole number", () => {
+    for (const text of ["040 123456/57", "+49 40 123456/57", "040 123456 / 040 123457"])
+      expect(readNumber(text, "DE")).toEqual({ reason: "has two numbers" });
   });
 
   it("needs a country where it has no country code", () => {
