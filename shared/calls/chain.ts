@@ -26,18 +26,17 @@ export function isCallBackNext({ callBack }: Pick<CallRow, "callBack">): boolean
 }
 
 /**
- * True if a placed call has ended, and its record is read until it has the provider's analysis. Its number is kept so long,
- * unless it was erased meanwhile.
+ * True if a placed call has ended, and its record is read until it has the provider's analysis. If its callee may be
+ * called back, its number is kept so long, unless it was erased meanwhile.
  */
 export function awaitsAnalysis({
   state,
   next,
   dueAt,
-  tries,
   result,
-}: Pick<CallRow, "state" | "next" | "dueAt" | "tries" | "result">): boolean {
+}: Pick<CallRow, "state" | "next" | "dueAt" | "result">): boolean {
   if (state !== "PLACED" || next !== undefined || dueAt === null) return false;
-  return tries?.callBacks !== undefined && result !== null && result.status !== "live";
+  return result !== null && result.status !== "live";
 }
 
 /** Returns the number of tries that may follow a row as it stands. No retry follows a call-back. */

@@ -98,7 +98,7 @@ export interface PlacedCall {
   /** Attempt number of the claim that was placed. */
   attempt: number;
   providerCallId: string;
-  /** True if its callee may ask to be called back: an ended call's result then has `analysis`. */
+  /** True if its analysis may have a wish or an opt-out: an ended call's result then has `analysis`. */
   mayWish?: boolean;
 }
 
@@ -171,8 +171,8 @@ export interface DialingProvider<Own> {
    */
   readResult?(placed: PlacedCall, route: Own): Promise<ReadResult | undefined>;
   /**
-   * True if a record may say, some time after the call's end, that the callee asked not to be called again. A callback
-   * after the end then has the record read once more.
+   * True if a record's analysis may say, some time after the call's end, that the callee asked not to be called again.
+   * The record of a completed call is then read until it has its analysis.
    */
   recordsOptOuts?: boolean;
   /**

@@ -106,7 +106,7 @@ const providerSetups: Readonly<Record<string, ProviderSetup>> = {
       "**Number**: `from`, bought or imported there.",
       "**Agent**: its id is `agent`. Without it the number's outbound agent handles the call.",
       "**Secret**: `RETELL_API_KEY`.",
-      "**Opt-outs**: give the post-call analysis a Boolean field `do_not_call`. With `results`, true puts the number on the do-not-call list, at the callback after the analysis (`callbacks`) or a later poll.",
+      "**Opt-outs**: give the post-call analysis a Boolean field `do_not_call`. With `results`, true puts the number on the do-not-call list, at the callback after the analysis (`callbacks`) or within 45 minutes.",
       "**Time**: Retell may take a minute to answer.",
       "**Call-backs**: give the post-call analysis a text field `call_back_at` ([call-backs.md](../call-backs.md)).",
     ],

@@ -1,10 +1,10 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { resultsLane } from "#shared/calls/lane.ts";
+import { analysesLane, resultsLane } from "#shared/calls/lane.ts";
 import { awaitsAnalysis, isTryPending } from "#shared/calls/chain.ts";
 import { contradicted } from "#shared/calls/ended.ts";
 import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
 import { type CallBack, mayPromise } from "#shared/calls/tries.ts";
-import { findCallBacks } from "#shared/dial-plan/dial-plan.ts";
+import { findCallBacks, findPolling } from "#shared/dial-plan/dial-plan.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import { analysisLateMsMax, analysisMsMax } from "#shared/lib/timing.ts";
 import { minuteMs } from "#shared/lib/units.ts";
@@ -42,15 +42,41 @@ export function withWish(
   return "at" in decision ? { ...wished, next: toNextTry(row, tries.number, decision.at) } : wished;
 }
 
-/** Returns the next time to read an ended call's record for its analysis. Undefined: none follows. */
-export function findAnalysisPoll(
+/**
+ * Has an ended call's record read until it has the provider's analysis, which may have a wish or an opt-out. The number
+ * is kept only for a wish, as an opt-out is listed by its hash.
+ */
+export function awaitAnalysis(
   row: CallRow,
+  { analysis, at }: { analysis: Analysis | undefined; at: number },
+  { settings }: Settings,
+): CallRow {
+  const { callBack, request, route, result, optedOut, agentId } = row;
+  const { plan, providerOf } = settings;
+  const mayWish =
+    callBack === undefined &&
+    request !== null &&
+    mayPromise(row, at) &&
+    findCallBacks(agentId, plan) !== undefined;
+  const over = { ...row, request: null, lane: null, dueAt: null };
+  if (route === null) return over;
+  const mayOptOut =
+    !optedOut &&
+    result?.status === "completed" &&
+    findPolling(route, plan) !== undefined &&
+    providerOf(route).recordsOptOuts === true;
+  const pollAt = mayWish || mayOptOut ? findAnalysisPoll(row, analysis, at) : undefined;
+  if (pollAt === undefined) return over;
+  return { ...over, request: mayWish ? request : null, lane: analysesLane(route), dueAt: pollAt };
+}
+
+/** Returns the next time to read an ended call's record for its analysis. Undefined: none follows. */
+function findAnalysisPoll(
+  { result, updatedAt, history }: CallRow,
   analysis: Analysis | undefined,
   at: number,
 ): number | undefined {
-  const { callBack, result, request, updatedAt, history } = row;
-  const isOver = callBack !== undefined || request === null || !mayPromise(row, at);
-  if (isOver || analysis?.isAnalyzed !== false) return undefined;
+  if (analysis?.isAnalyzed !== false) return undefined;
   // A call that nobody answered has no wish.
   if (result?.status !== "completed" && result?.status !== "voicemail") return undefined;
   if (history.some(({ reason }) => reason === contradicted)) return undefined;
@@ -77,15 +103,12 @@ export function completeEnded(
   deps: Settings,
 ): CallRow | undefined {
   const row = recorded ?? before;
-  const rule = findCallBacks(row.agentId, deps.settings.plan);
   const wished = withWish(row, { analysis, at }, deps);
   const { next, route } = wished;
   if (row.next === undefined && next !== undefined && route !== null)
     return { ...wished, version, lane: resultsLane(route), dueAt: at };
   if (!awaitsAnalysis(before)) return wished === row ? recorded : { ...wished, version };
-  const pollAt = rule && findAnalysisPoll(wished, analysis, at);
-  if (pollAt !== undefined) return { ...wished, version, dueAt: pollAt };
-  return { ...wished, version, request: null, lane: null, dueAt: null };
+  return { ...awaitAnalysis(wished, { analysis, at }, deps), version };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { analysesLane, resultsLane } from "#shared/calls/lane.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
 import { hasEnded, isSuperseded } from "#shared/calls/ended.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
@@ -12,7 +12,7 @@ import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.
 import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
 import { readLastTries } from "#shared/ports/last-tries.ts";
 import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.ts";
-import { completeEnded, findAnalysisPoll, withWish } from "./call-backs.ts";
+import { awaitAnalysis, completeEnded, withWish } from "./call-backs.ts";
 import type { Analysis } from "#shared/providers/provider.ts";
 import { readControlDocuments } from "../decide/control-documents.ts";
 import { changeRows } from "../record/change-rows.ts";
@@ -20,7 +20,7 @@ import { type ToWrite, writeDecided } from "../record/write-decisions.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 
 /**
- * Completes the write of a call's result, for a call of an agent with `retry` or `callBacks`. It names the call that
+ * Completes the write of a call's result. For a call of an agent with `retry` or `callBacks` it names the call that
  * follows, and leaves the row due until that call has a row, so that a crash between the two writes ends no chain. If
  * no call follows, it erases the number and the context: at the latest at the end of the chain, or once the analysis
  * was read.
@@ -38,26 +38,24 @@ export function completeResult(
   deps: Pick<DialerDeps, "settings">,
 ): CallRow | undefined {
   if (hasEnded(before.result)) return completeEnded({ before, recorded, analysis }, write, deps);
-  if (recorded?.tries === undefined) return recorded;
+  if (recorded === undefined) return undefined;
   const { at } = write;
   const { result } = recorded;
   if (result === null || result.status === "live") {
-    const { dueAt, request } = recorded;
-    if (request === null || dueAt === null) return recorded;
-    const until = keptUntil(recorded.tries);
+    const { dueAt, request, tries } = recorded;
+    if (tries === undefined || request === null || dueAt === null) return recorded;
+    const until = keptUntil(tries);
     if (at >= until) return { ...recorded, request: null };
     return { ...recorded, dueAt: Math.min(dueAt, until) };
   }
   const row = withWish(recorded, { analysis, at }, deps);
-  if (row.request === null) return row;
   const { table, schedule } = deps.settings;
-  const next = row.next ?? planNextTry(row, { table, schedule, now: at });
-  const { route } = row;
+  const { request, route } = row;
+  const next =
+    request === null ? undefined : (row.next ?? planNextTry(row, { table, schedule, now: at }));
   if (next !== undefined && route !== null)
     return { ...row, next, lane: resultsLane(route), dueAt: at };
-  const pollAt = findAnalysisPoll(row, analysis, at);
-  if (pollAt === undefined || route === null) return { ...row, request: null };
-  return { ...row, lane: analysesLane(route), dueAt: pollAt };
+  return awaitAnalysis(row, { analysis, at }, deps);
 }
 
 /**

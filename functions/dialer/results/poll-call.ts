@@ -56,7 +56,7 @@ export async function pollOne(
 ): Promise<number> {
   const provider = deps.settings.providerOf(row.route);
   const { id, attempt, providerCallId, tries } = row;
-  const mayWish = tries?.callBacks !== undefined;
+  const mayWish = tries?.callBacks !== undefined || provider.recordsOptOuts === true;
   const askedAt = deps.clock.now();
   const asking =
     providerCallId === null

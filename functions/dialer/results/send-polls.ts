@@ -1,3 +1,4 @@
+import type { Route } from "#shared/calls/call-request.ts";
 import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
@@ -7,12 +8,13 @@ import type { DialerDeps } from "../runtime/context.ts";
 /** Time for which a lost account of the plan is remembered: the numbers of its calls are erased within hours. */
 const knownMs = 2 * dayMs;
 
-/** Accounts whose calls may keep their numbers after they were placed. */
+/** Accounts whose calls may keep their numbers after they were placed, or whose analyses may have opt-outs. */
 type KnownAccounts = Pick<ValueOf<"sweep">, "accounts">;
 
 /**
  * Sends a message for each account with placed calls whose results or analyses are due, and one for all accounts of test
- * calls. Accounts that had agents with `retry` or `callBacks` get messages for two days after the plan has lost them.
+ * calls. Accounts that had agents with `retry` or `callBacks`, or whose providers record opt-outs, get messages for two
+ * days after the plan has lost them.
  *
  * @returns the accounts that the next sweep is to know
  */
@@ -28,8 +30,13 @@ export async function sendPolls(
   const { plan } = settings;
   const planned = findPlannedAccounts(plan);
   const mayFollow = Object.keys({ ...plan.retries, ...plan.callBacks }).length > 0;
+  const isRecording = (route: Route) => settings.providerOf(route).recordsOptOuts === true;
+  const recording = Object.values(plan.agents).filter(isRecording);
+  const ofOptOuts = new Set<string>(recording.map(({ account }) => account));
   const sentAt = clock.now();
-  const seen = mayFollow ? planned.map((account) => [account, sentAt] as const) : [];
+  const seen = planned
+    .filter((account) => mayFollow || ofOptOuts.has(account))
+    .map((account) => [account, sentAt] as const);
   const all = Object.entries({ ...former, ...Object.fromEntries(seen) });
   const plannedAt = Object.fromEntries(all.filter(([, at]) => at > sentAt - knownMs));
   const known = Object.keys(plannedAt);

@@ -57,8 +57,7 @@ it.each<[name: string, awaits: boolean, more: Partial<CallRow>]>([
   ["is not due", false, { result: ended, dueAt: null }],
   ["has a successor", false, { result: ended, next }],
   ["went to review", false, { result: ended, state: "NEEDS_REVIEW" }],
-  ["may have no call-back", false, { result: ended, tries: { ...tries, callBacks: undefined } }],
-  ["is no try", false, { result: ended, tries: undefined }],
+  ["is no try, and whose callee may have opted out", true, { result: ended, tries: undefined }],
 ])("an analysis is awaited of a call that %s: %s", (_, awaits, more) => {
   expect(awaitsAnalysis(placed(more))).toBe(awaits);
 });
