@@ -1,4 +1,4 @@
-import type { Lead } from "./read-leads.ts";
+import type { Lead, LeadsRead } from "./read-leads.ts";
 
 /** Limits of a request to the batch endpoint. */
 const partLimits = { callsMax: 10_000, bytesMax: 4 * 1024 * 1024 };
@@ -12,7 +12,10 @@ export interface Part {
 
 /** Leads that are sent as one campaign. */
 export interface DividedLeads {
-  /** SHA-256 of the sorted numbers. It is the same whatever the columns mean and whichever agent calls. */
+  /**
+   * SHA-256 of the sorted numbers of the file, also those of rows that are refused for another reason. It is the same
+   * whatever the other columns mean and whichever agent calls.
+   */
   file: string;
   parts: readonly Part[];
 }
@@ -22,7 +25,7 @@ export interface DividedLeads {
  * make the same parts, and the same hash.
  */
 export async function divideLeads(
-  leads: readonly Lead[],
+  { leads, numbers }: Pick<LeadsRead, "leads" | "numbers">,
   { callsMax, bytesMax } = partLimits,
 ): Promise<DividedLeads> {
   const sorted = leads.toSorted((one, other) =>
@@ -41,13 +44,12 @@ export async function divideLeads(
       bytes += size;
     }
   }
-  const numbersOf = (some: readonly Lead[]) => some.map(({ call }) => call.phone_number);
   return {
-    file: await sha256(numbersOf(sorted).join("\n")),
+    file: await sha256(numbers.toSorted().join("\n")),
     parts: await Promise.all(
       parts.map(async (some) => ({
         leads: some,
-        digest: await sha256(numbersOf(some).join("\n")),
+        digest: await sha256(some.map(({ call }) => call.phone_number).join("\n")),
       })),
     ),
   };

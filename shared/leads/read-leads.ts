@@ -34,6 +34,8 @@ export interface RefusedRow extends Row {
 export interface LeadsRead {
   leads: Lead[];
   refused: RefusedRow[];
+  /** Numbers of the leads, and of rows that were refused for their agent, time zone or context, each once. */
+  numbers: string[];
 }
 
 /** Choices for the reading of a table. */
@@ -68,13 +70,17 @@ export async function readLeads(
   const leads: Lead[] = [];
   const refused: RefusedRow[] = [];
   const lines = new Map<string, number>();
+  const numbers = new Set<string>();
   for (const [index, row] of rows.entries()) {
     if (index > 0 && index % rowsAtOnce === 0) await pause();
-    const read = row.problem === undefined ? readRow(row, columns, choices) : row.problem;
-    if (typeof read === "string") {
-      refused.push({ ...row, reason: read, isDuplicate: false });
+    const { problem: reason } = row;
+    const read = reason === undefined ? readRow(row, columns, choices) : { reason };
+    if ("number" in read) numbers.add(read.number);
+    if ("reason" in read) {
+      refused.push({ ...row, reason: read.reason, isDuplicate: false });
       continue;
     }
+    numbers.add(read.call.phone_number);
     const first = lines.get(read.call.phone_number);
     if (first === undefined) {
       lines.set(read.call.phone_number, row.line);
@@ -83,34 +89,36 @@ export async function readLeads(
       refused.push({ ...row, reason: `has the number of ${unit} ${first}`, isDuplicate: true });
     }
   }
-  return { leads, refused };
+  return { leads, refused, numbers: [...numbers] };
 }
 
-/** Reads the lead of a row, or returns why there is none. */
+/** Reads the lead of a row, or returns why there is none, with the number if that could be read. */
 function readRow(
   { line, cells }: Row,
   columns: readonly string[],
   { roles, country, agent }: ReadingChoices,
-): Lead | string {
+): Lead | { reason: string; number?: string } {
   const cellOf = (role: ColumnRole) => (cells[roles.indexOf(role)] ?? "").trim();
   const original = cellOf("number");
-  if (original === "") return "phone number: none is given";
+  if (original === "") return { reason: "phone number: none is given" };
   const read = readNumber(original, country);
-  if ("reason" in read) return `phone number: ${read.reason}`;
+  if ("reason" in read) return { reason: `phone number: ${read.reason}` };
+  const { number } = read;
+  const refuse = (reason: string) => ({ reason, number });
   const agent_id = cellOf("agent") || (agent ?? "").trim();
-  if (agent_id === "") return "agent: none is named";
-  if (!agentPattern.test(agent_id)) return "agent: must be 1 to 128 printable characters";
+  if (agent_id === "") return refuse("agent: none is named");
+  if (!agentPattern.test(agent_id)) return refuse("agent: must be 1 to 128 printable characters");
   const timezone = cellOf("timezone");
   if (timezone !== "" && !isTimeZone(timezone)) {
-    return "time zone: must be an IANA time zone, UTC, Z or an offset ±HH:MM";
+    return refuse("time zone: must be an IANA time zone, UTC, Z or an offset ±HH:MM");
   }
   const context = contextOf(cells, columns, roles);
-  if (typeof context === "string") return `context: ${context}`;
+  if (typeof context === "string") return refuse(`context: ${context}`);
   return {
     line,
     original,
     call: {
-      phone_number: read.number,
+      phone_number: number,
       agent_id,
       ...(Object.keys(context).length > 0 && { context }),
       ...(timezone !== "" && { timezone }),

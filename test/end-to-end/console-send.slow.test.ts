@@ -8,7 +8,7 @@ import { openContext, readDownload, startBrowser } from "../support/browser.ts";
 import { type ConsoleServer, startConsoleServer } from "../support/console-server.ts";
 import { apiEnvironment, tokens } from "../support/environment.ts";
 import { press, tabTo, type } from "../support/keyboard.ts";
-import { makeLeadFile } from "../support/lead-file.ts";
+import { makeLeadFile, readWhole } from "../support/lead-file.ts";
 import { until } from "../support/service.ts";
 import { jsonRequest } from "../support/json-request.ts";
 
@@ -143,11 +143,13 @@ describe("by the keyboard alone", () => {
     const { csv, numbers } = makeLeadFile(5);
     const [first = "", second = ""] = numbers;
     const divided = await divideLeads(
-      [first, second].map((phone_number, line) => ({
-        line,
-        original: "",
-        call: { phone_number, agent_id: "agent_sales" },
-      })),
+      readWhole(
+        [first, second].map((phone_number, line) => ({
+          line,
+          original: "",
+          call: { phone_number, agent_id: "agent_sales" },
+        })),
+      ),
     );
     const { file, parts } = divided;
     const ask = async (path: string, body: object) =>

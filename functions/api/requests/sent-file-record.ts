@@ -116,7 +116,7 @@ export function findRefusal(
     );
   return isSame
     ? undefined
-    : `This file was begun at ${when}, in other parts: choose the same columns and agent as then.`;
+    : `This file was begun at ${when}, in other parts: choose the same columns, agent and rows as then.`;
 }
 
 function partText({

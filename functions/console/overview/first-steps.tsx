@@ -74,7 +74,9 @@ function Simulation({ agentId }: { agentId: string }) {
   const send = async (client: string) => {
     setIsSending(true);
     try {
-      const divided = await divideLeads(createFictitiousLeads(agentId));
+      const leads = createFictitiousLeads(agentId);
+      const numbers = leads.map(({ call }) => call.phone_number);
+      const divided = await divideLeads({ leads, numbers });
       const sending = { ...divided, campaign, leftOut: new Set<string>() };
       const { calls } = await sendLeads(sending, () => undefined, sendingTo(postFor(client)));
       return `${calls} simulated calls are accepted as campaign ${campaign}.`;

@@ -5,7 +5,7 @@ import { ForecastAnswer } from "../forecast/forecast-answer.tsx";
 import { askForClient } from "#shared/leads/ask-client-api.ts";
 import { checkLeads } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
-import type { Lead } from "#shared/leads/read-leads.ts";
+import type { LeadsRead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "../parts/load-reader.ts";
 import { PickCampaign, PickSender } from "../parts/pick.tsx";
@@ -18,14 +18,14 @@ import { countText, textIn } from "../parts/shared.tsx";
 export function CheckAndSend({
   reader,
   table,
-  leads,
+  read,
 }: {
   reader: Reader;
   table: LeadTable;
-  leads: readonly Lead[];
+  read: LeadsRead;
 }) {
   const senders = useSenders();
-  const { checked, doing, problem, check, forget } = useCheck(leads, senders);
+  const { checked, doing, problem, check, forget } = useCheck(read, senders);
   return (
     <>
       <form
@@ -57,7 +57,8 @@ export function CheckAndSend({
 }
 
 /** Checks leads for a client and a campaign. Another choice makes other leads, which were not checked. */
-function useCheck(leads: readonly Lead[], senders: readonly Sender[] = []) {
+function useCheck(read: LeadsRead, senders: readonly Sender[] = []) {
+  const { leads } = read;
   const { ask, postFor, say } = useDesk();
   const [checked, setChecked] = useState<CheckedLeads>();
   const [doing, setDoing] = useState<string>();
@@ -78,7 +79,7 @@ function useCheck(leads: readonly Lead[], senders: readonly Sender[] = []) {
     setProblem(undefined);
     try {
       setDoing("Checking …");
-      const divided = await divideLeads(leads);
+      const divided = await divideLeads(read);
       const body = { file: divided.file };
       const { client } = sender;
       const sending = sendingTo(postFor(client));

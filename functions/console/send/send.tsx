@@ -124,9 +124,7 @@ function Rows({
     <>
       <RefusedRows reader={reader} table={table} refused={read.refused} of="the file" />
       <Preview unit={table.unit} leads={read.leads} />
-      {read.leads.length === 0 ? null : (
-        <CheckAndSend reader={reader} table={table} leads={read.leads} />
-      )}
+      {read.leads.length === 0 ? null : <CheckAndSend reader={reader} table={table} read={read} />}
     </>
   );
 }

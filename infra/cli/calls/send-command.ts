@@ -42,9 +42,10 @@ export const sendCommands: Record<string, Command> = {
     const say = (line: string) => (values.json === true ? undefined : terminal.print(line));
     const table = await tableOf(path, terminal);
     const plan = await ask<PlanTexts>("/plan");
-    const { leads, refused } = await leadsOf({ path, table, plan }, values, say);
+    const read = await leadsOf({ path, table, plan }, values, say);
+    const { leads, refused } = read;
 
-    const divided = await divideLeads(leads);
+    const divided = await divideLeads(read);
     const { sent } = await told(
       askForClient<FoundFile>("/sent-files/find", { file: divided.file }, deps),
     );

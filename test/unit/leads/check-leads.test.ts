@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { checkLeads } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
+import { readWhole } from "#test/support/lead-file.ts";
 
 const lead = (line: number, phone_number: string) => ({
   line,
@@ -9,12 +10,14 @@ const lead = (line: number, phone_number: string) => ({
 });
 
 it("a forecast of leads names the lines of the file, whatever order they are sent in and who is left out", async () => {
-  const { parts } = await divideLeads([
-    lead(2, "+19995550101"),
-    lead(3, "+12025550123"),
-    lead(7, "+13035550101"),
-    lead(9, "+12025550124"),
-  ]);
+  const { parts } = await divideLeads(
+    readWhole([
+      lead(2, "+19995550101"),
+      lead(3, "+12025550123"),
+      lead(7, "+13035550101"),
+      lead(9, "+12025550124"),
+    ]),
+  );
   const posted: string[][] = [];
   const { forecasts, leftOut } = await checkLeads(
     { parts, client: "crm" },

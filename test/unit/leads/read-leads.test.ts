@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { guessColumns } from "#shared/leads/columns.ts";
+import { divideLeads } from "#shared/leads/divide-leads.ts";
 import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import { type ReadingChoices, readLeads } from "#shared/leads/read-leads.ts";
 import { describeNumber, listCountries, readNumber } from "#shared/leads/read-number.ts";
@@ -76,6 +77,25 @@ describe("a file of leads", () => {
     expect(fixed.leads.map(({ call }) => [call.phone_number, call.context])).toEqual([
       ["+12025550142", { name: "=Ada" }],
     ]);
+  });
+
+  it("is the same file to the service, whatever rows are refused for beside their number", async () => {
+    const rows = ["0101,a,UTC,x", "0102,,UTC,x", "0103,a,Mars,x", "0101,b,UTC,x", "12,a,UTC,x"];
+    const note = "x".repeat(33_000);
+    const csv = `phone,agent_id,timezone,note\n${rows.map((row) => `202555${row}\n`).join("")}2025550104,a,,${note}\n`;
+    const ways = [
+      await read(csv, { agent: undefined }),
+      await read(csv, { agent: "b" }),
+      await read(csv, { roles: ["number", "agent", "ignored", "ignored"] }),
+      await read(csv.replace("Mars", "").replace(note, "y"), { agent: undefined }),
+      await read("phone,agent_id\n2025550104,a\n2025550103,a\n2025550102,a\n2025550101,a\n"),
+    ];
+    expect(ways.map(({ leads }) => leads.length)).toEqual([1, 2, 4, 3, 4]);
+    const divided = await Promise.all(ways.map((way) => divideLeads(way)));
+    expect(new Set(divided.map(({ file }) => file)).size).toBe(1);
+    expect(divided.map(({ parts }) => parts[0]?.leads.length)).toEqual([1, 2, 4, 3, 4]);
+    const { file } = await divideLeads(await read("phone\n2025550101\n"));
+    expect(divided[0]?.file).not.toBe(file);
   });
 
   it.each([

@@ -8,6 +8,7 @@ import { hourMs } from "#shared/lib/units.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
+import { readWhole } from "#test/support/lead-file.ts";
 import { inSlowTier, perTier } from "#test/support/per-tier.ts";
 
 const leadsOf = (count: number): Lead[] =>
@@ -60,13 +61,13 @@ function createBench() {
       };
     };
   const send = async (leads: Lead[], more: Partial<Sending> = {}, fates: Fate[] = []) => {
-    const divided = await divideLeads(leads, { callsMax: 4, bytesMax: 10_000 });
+    const divided = await divideLeads(readWhole(leads), { callsMax: 4, bytesMax: 10_000 });
     const sending = { ...divided, campaign: "spring", leftOut: new Set<string>(), ...more };
     return sendLeads(sending, () => undefined, { post: post(fates), sleep: async () => undefined });
   };
   /** Returns the index of the part that a person must decide about. */
   const findLost = async (leads: Lead[]): Promise<number | undefined> => {
-    const { file } = await divideLeads(leads);
+    const { file } = await divideLeads(readWhole(leads));
     const { text } = await post([])("/sent-files/find", JSON.stringify({ file }));
     const parts: { index: number; is_lost: boolean }[] = JSON.parse(text).sent?.parts ?? [];
     return parts.find(({ is_lost }) => is_lost)?.index;
@@ -154,19 +155,19 @@ describe("leads", () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.shuffledSubarray(leadsOf(9), { minLength: 9 }), async (leads) => {
-          expect(await divideLeads(leads)).toEqual(await divideLeads(leadsOf(9)));
+          expect(await divideLeads(readWhole(leads))).toEqual(
+            await divideLeads(readWhole(leadsOf(9))),
+          );
         }),
       );
-      const one = await divideLeads(leadsOf(3));
+      const one = await divideLeads(readWhole(leadsOf(3)));
       const [lead, ...rest] = leadsOf(3);
       if (lead === undefined) throw new Error("there are leads");
-      const other = await divideLeads([
-        { ...lead, call: { ...lead.call, agent_id: "b" } },
-        ...rest,
-      ]);
+      const another = { ...lead, call: { ...lead.call, agent_id: "b" } };
+      const other = await divideLeads(readWhole([another, ...rest]));
       expect(other.file).toBe(one.file);
-      expect((await divideLeads(rest)).file).not.toBe(one.file);
-      expect((await divideLeads(rest)).parts[0]?.digest).not.toBe(one.parts[0]?.digest);
+      expect((await divideLeads(readWhole(rest))).file).not.toBe(one.file);
+      expect((await divideLeads(readWhole(rest))).parts[0]?.digest).not.toBe(one.parts[0]?.digest);
     },
   );
 
@@ -177,11 +178,11 @@ describe("leads", () => {
       call: { phone_number: `+1202${5_550_000 + index}`, agent_id: "a" },
     }));
     const parts = async (leads: Lead[]) =>
-      (await divideLeads(leads)).parts.map(({ leads: some }) => some.length);
+      (await divideLeads(readWhole(leads))).parts.map(({ leads: some }) => some.length);
     expect(await parts(many)).toEqual([10_000, 1]);
     const context = { note: "é".repeat(16_000) };
     const wide = many.slice(0, 200).map((lead) => ({ ...lead, call: { ...lead.call, context } }));
-    const { parts: byBytes } = await divideLeads(wide);
+    const { parts: byBytes } = await divideLeads(readWhole(wide));
     const sizes = byBytes.map(({ leads }) =>
       Buffer.byteLength(JSON.stringify(leads.map(({ call }) => call))),
     );
@@ -199,7 +200,7 @@ function refusedAsSent(error: unknown): { partsSent: number } {
 describe("an interrupted sending", () => {
   it("is stopped after a part, which is noted as sent", inSlowTier, async () => {
     const { api, post } = createBench();
-    const divided = await divideLeads(leadsOf(10), { callsMax: 4, bytesMax: 10_000 });
+    const divided = await divideLeads(readWhole(leadsOf(10)), { callsMax: 4, bytesMax: 10_000 });
     const sending = { ...divided, campaign: "spring", leftOut: new Set<string>() };
     let isStopped = false;
     const stopping: PostForClient = async (path, ...request) => {
