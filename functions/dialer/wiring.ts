@@ -1,8 +1,9 @@
+import { hash } from "node:crypto";
 import type { Environment } from "#shared/settings/settings.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createCollector } from "#shared/traces/collector.ts";
 import { createProviders } from "#shared/providers/providers.ts";
-import type { DialerDeps, DialerSettings } from "./runtime/context.ts";
+import type { DialerDeps, DialerSettings, PlanRead } from "./runtime/context.ts";
 import { createAskCheck } from "./runtime/ask-check.ts";
 import { isClientReceiver } from "#shared/dial-plan/receivers.ts";
 import { createPostEvent } from "./runtime/post-event.ts";
@@ -21,7 +22,7 @@ export function sweepSecondsOf({ SWEEP_SECONDS }: Environment): number {
 export function connect(
   ports: Parameters<typeof createProviders>[0],
   plan: DialPlan,
-): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck" | "collector"> {
+): Pick<DialerSettings, "providerOf" | "postEvent" | "askCheck" | "collector" | "planRead"> {
   const postEvent = createPostEvent(plan, ports);
   const postToClientReceiver = createPostToClientReceiver(ports);
   return {
@@ -31,8 +32,14 @@ export function connect(
         ? postToClientReceiver({ ...receiver.own, url: receiver.url }, event)
         : postEvent(receiver, event),
     askCheck: createAskCheck(plan, ports),
+    planRead: toPlanRead(plan, ports.now()),
     ...(plan.traces === undefined ? {} : { collector: createCollector(ports) }),
   };
+}
+
+/** Returns the hash of a plan that was read at a time. */
+export function toPlanRead(plan: DialPlan, readAt: number): PlanRead {
+  return { hash: hash("sha256", JSON.stringify(plan)).slice(0, 16), readAt };
 }
 
 /** The system clock. */

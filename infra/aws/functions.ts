@@ -71,6 +71,7 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
     props,
     storage,
   });
+  orderUpdates(api.made, dialer.made, dispatcher.made);
 
   allowObjects(bucket, { api: api.role, dialer: dialer.role, dispatcher: dispatcher.role });
   if (props.operator !== false) allowOperatorObjects(bucket, api.role);
@@ -94,6 +95,12 @@ export function createFunctions(stack: Stack, props: OutboundCallsProps, storage
   return { api, dialer, dispatcher };
 }
 export type Functions = ReturnType<typeof createFunctions>;
+
+/** Updates the API last: it accepts calls by its plan, so the functions that decide these calls get the plan first. */
+function orderUpdates(api: lambda.Function, dialer: lambda.Function, dispatcher: lambda.Function) {
+  dialer.node.addDependency(dispatcher);
+  api.node.addDependency(dialer);
+}
 
 /** Allows each role the bucket's objects that its function reads or writes. */
 function allowObjects(

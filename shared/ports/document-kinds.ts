@@ -113,6 +113,8 @@ const kinds = {
       beatAt: time,
       /** Time of the last look that succeeded. A dispatcher that fails beats too, when it takes over. */
       tickedAt: z.optional(time),
+      /** The running loop's dial plan, by its hash, and when it was read. */
+      plan: z.optional(z.looseObject({ hash: z.string(), readAt: time })),
       /** Backlogs of which nothing is dispatched though rows are due and allowed, and since when. See waits.ts. */
       waits: z.optional(z.record(z.string(), time)),
       /** By the accounts with rows that are due. */

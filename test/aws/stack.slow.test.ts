@@ -279,6 +279,14 @@ describe("the AWS stack", () => {
     ]);
   });
 
+  it("updates the dispatcher before the dialer, and both before the API, whose calls they decide", () => {
+    const functions = Object.entries(template.findResources("AWS::Lambda::Function"));
+    const [api = "", dialer = "", dispatcher] = functions.map(([id]) => id);
+    const before = Object.fromEntries(functions.map(([id, { DependsOn }]) => [id, DependsOn]));
+    expect(before[dialer]).toContain(dispatcher);
+    expect(before[api]).toContain(dialer);
+  });
+
   it("raises an alarm without full sweeps: missing data is breaching", () => {
     template.hasResourceProperties("AWS::CloudWatch::Alarm", {
       MetricName: "sweep.completed",

@@ -40,6 +40,7 @@ const settingsOf = (capped: boolean) => {
           throw new Error("each order of things has a provider of its own");
         },
         postEvent: () => Promise.reject(new Error("the plan has no receiver")),
+        planRead: { hash: "plan", readAt: 0 },
       }),
     },
     () => undefined,

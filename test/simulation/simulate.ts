@@ -157,6 +157,7 @@ export async function simulate(
             providerOf: provider.providerOf,
             postEvent: receivers.postEvent,
             askCheck: checks.askCheck,
+            planRead: isOld ? { hash: "old", readAt: 0 } : { hash: "new", readAt: 1 },
             ...(scenario.traces === true && !isOld ? { collector } : {}),
           }),
         },

@@ -1,6 +1,7 @@
 import { withHashKeys } from "#shared/settings/settings.ts";
 import { slowMs } from "#shared/lib/timing.ts";
 import { createRouteTable } from "./plans.ts";
+import { toPlanRead } from "#functions/dialer/wiring.ts";
 import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createSchedule } from "#shared/dial-plan/schedule.ts";
@@ -36,10 +37,11 @@ export const dialerParts = () => ({
 });
 
 /** Returns the settings of a dialer that follow from its plan. The world outside is a test's own. */
-export const settingsUnder = (plan: DialPlan, log: Log) => {
+export const settingsUnder = (plan: DialPlan, log: Log, readAt = 0) => {
   const table = createRouteTable(plan);
   const schedule = createSchedule(table, log);
-  return { plan, table, schedule, ...withHashKeys({ current: apiEnvironment.HASH_KEY }) };
+  const keys = withHashKeys({ current: apiEnvironment.HASH_KEY });
+  return { plan, table, schedule, ...keys, planRead: toPlanRead(plan, readAt) };
 };
 
 /**

@@ -126,7 +126,7 @@ export function createDialerBench(
     const plan: DialPlan = parseDialPlan({ ...testPlan, ...planChanges }, {});
     if (more.isNew !== true) knowAccounts(plan);
     return {
-      ...settingsUnder(plan, log),
+      ...settingsUnder(plan, log, now),
       async postEvent(receiver, { id, body, traceparent }) {
         const event = { receiver: receiver.name, id, body: JSON.parse(body), at: now };
         posted.push(traceparent === undefined ? event : { ...event, traceparent });

@@ -2,7 +2,7 @@ import type { ValueOf, StoredDocument } from "#shared/ports/document-kinds.ts";
 import { dispatcherKey } from "#shared/policy/dispatcher.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { isLeaseVoid, writeLease } from "../runtime/lease.ts";
-import { isBeating } from "../record/wake-dispatcher.ts";
+import { isBeating, isOutdated } from "../record/wake-dispatcher.ts";
 
 /** Maximum tries to take over, as the earlier dispatcher may beat meanwhile. */
 const takeOverTries = 10;
@@ -10,22 +10,28 @@ const takeOverTries = 10;
 /** The dispatchers' document, as its holder last wrote it. */
 export type DispatcherLease = StoredDocument<"dispatcher">;
 
-/** Takes over from a dispatcher that does not beat or whose time is over. Undefined: the other dispatcher continues. */
+/**
+ * Takes over from a dispatcher that does not beat, whose time is over, or whose plan is outdated. As only plans that
+ * were read later displace others, no two dispatchers displace each other during a deployment.
+ *
+ * @returns undefined if the other dispatcher continues
+ */
 export async function takeOver(
-  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "dispatcher" | "log">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "dispatcher" | "log" | "settings">,
 ): Promise<DispatcherLease | undefined> {
-  const { documents, clock, random, dispatcher } = deps;
+  const { documents, clock, random, dispatcher, settings } = deps;
   for (let tries = 0; tries < takeOverTries; tries++) {
     const current = (await documents.read([dispatcherKey])).get("dispatcher", dispatcherKey.key);
     const now = clock.now();
     const hasTime = current !== undefined && now - current.value.since < dispatcher.lifeMs;
-    if (hasTime && isBeating(current.value, now)) {
+    if (hasTime && isBeating(current.value, now) && !isOutdated(current.value, deps)) {
       // Neither a beat nor the start of a dispatcher lies in the future.
       const until = Math.max(current.value.beatAt, current.value.since);
       if (!(await isLeaseVoid({ name: "dispatcher", until, lifeMs: 0 }, deps))) return undefined;
     }
     const holder = random.version();
-    const value = { accounts: {}, ...current?.value, holder, since: now, beatAt: now };
+    const own = { holder, since: now, beatAt: now, plan: { ...settings.planRead } };
+    const value = { accounts: {}, ...current?.value, ...own };
     const lease = { ...dispatcherKey, value, expiresAt: null };
     const taken = await writeLease(lease, current?.version ?? null, deps);
     if (taken !== undefined) return taken;

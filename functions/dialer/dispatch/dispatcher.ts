@@ -2,7 +2,16 @@ import { endMarginMs, tickEveryMs, tickEveryMsMax } from "#shared/lib/timing.ts"
 import { errorForLog } from "#shared/lib/log.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { beat, type DispatcherLease, releaseDispatcher, takeOver } from "./dispatcher-lease.ts";
-import { choose, chooseQuick, isDue, isIdle, readAll, send, toHandover } from "./tick.ts";
+import {
+  choose,
+  chooseQuick,
+  isDue,
+  isIdle,
+  readAll,
+  send,
+  toHandover,
+  writeClosed,
+} from "./tick.ts";
 import { createDispatcherState, type DispatcherState } from "./dispatcher-state.ts";
 
 /** Interval of quick ticks, at accounts that have completed half of their allowance. */
@@ -52,13 +61,15 @@ async function runLoop(
       const chosen = await choose(state, deps);
       state.tickedAt = clock.now();
       // The document shows the next dispatcher the rows that were chosen.
-      const mustBeat = isDue(state, clock.now()) || begunAt - lease.value.beatAt >= idleBeatMs;
+      const isIdling = chosen.closed.size === 0 && !isDue(state, clock.now());
+      const mustBeat = !isIdling || begunAt - lease.value.beatAt >= idleBeatMs;
       const [beaten] = await Promise.all([
         mustBeat ? beat(lease, toHandover(state), deps) : lease,
         send(chosen, state, deps),
       ]);
       if (beaten === undefined) return; // another one has taken over
       lease = beaten;
+      await writeClosed(chosen, deps);
     } catch (error) {
       log("alarm", "dispatch.failed", { error: errorForLog(error) });
     }

@@ -74,9 +74,9 @@ export async function chooseQuick(
   return chosen;
 }
 
-/** Dispatches the chosen rows, notes backlogs that wait without a reason, and writes rows that must not be dialed. */
+/** Dispatches the chosen rows, and notes backlogs that wait without a reason. */
 export async function send(
-  { rows, closed, busy, full, left }: Chosen,
+  { rows, busy, full, left }: Chosen,
   state: DispatcherState,
   deps: DialerDeps,
 ): Promise<void> {
@@ -92,6 +92,10 @@ export async function send(
   const refused = rows.flatMap(({ id }) => (taken.has(id) ? [] : id));
   if (left !== undefined) recordWaits({ left, rows, taken }, state, deps);
   dueRows.forget(inFlight.forget(refused));
+}
+
+/** Writes rows that must not be dialed. Only a dispatcher that has just beaten may: another one may have a newer plan. */
+export async function writeClosed({ closed }: Chosen, deps: DialerDeps): Promise<void> {
   await writeOff([...closed.keys()].slice(0, writtenOffMax), { endsOnly: false }, deps);
 }
 

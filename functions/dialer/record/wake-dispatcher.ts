@@ -13,14 +13,25 @@ export const soonMs = minuteMs;
 export function isBeating(
   dispatcher: StoredDocument<"dispatcher">["value"] | undefined,
   now: number,
-): boolean {
+): dispatcher is StoredDocument<"dispatcher">["value"] {
   return (
     dispatcher !== undefined && dispatcher.holder !== null && now - dispatcher.beatAt < beatMsMax
   );
 }
 
 /**
- * Wakes a dispatcher for rows that were just written WAITING, if none beats. The dispatcher's document is read after
+ * True if a dispatcher has another plan, which was read before this process's: it was begun before a deployment, and
+ * would end calls that the new plan allows.
+ */
+export function isOutdated(
+  { plan }: StoredDocument<"dispatcher">["value"],
+  { settings: { planRead } }: Pick<DialerDeps, "settings">,
+): boolean {
+  return plan !== undefined && plan.readAt < planRead.readAt && plan.hash !== planRead.hash;
+}
+
+/**
+ * Wakes a dispatcher for rows that were just written WAITING, if none beats with this plan. The dispatcher's document is read after
  * the write, and a dispatcher that ends looks once more after writing so: one of both sees the other. Never throws,
  * as the next minute starts a dispatcher anyway.
  *
@@ -28,7 +39,7 @@ export function isBeating(
  */
 export async function wakeForRows(
   dueAt: readonly number[],
-  deps: Pick<DialerDeps, "wakeDispatcher" | "documents" | "clock" | "log">,
+  deps: Pick<DialerDeps, "wakeDispatcher" | "documents" | "clock" | "log" | "settings">,
 ): Promise<void> {
   const { wakeDispatcher, documents, clock, log } = deps;
   if (wakeDispatcher === undefined) return;
@@ -36,8 +47,8 @@ export async function wakeForRows(
   if (!dueAt.some((time) => time <= now + soonMs)) return;
   try {
     const { kind, key } = dispatcherKey;
-    const dispatcher = (await documents.read([dispatcherKey])).get(kind, key);
-    if (!isBeating(dispatcher?.value, now)) await wakeDispatcher();
+    const running = (await documents.read([dispatcherKey])).get(kind, key)?.value;
+    if (!isBeating(running, now) || isOutdated(running, deps)) await wakeDispatcher();
   } catch (error) {
     log("warning", "dispatcher.not_woken", { error: errorForLog(error) });
   }

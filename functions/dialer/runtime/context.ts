@@ -86,7 +86,14 @@ export type DialerSettings = Omit<ApiSettings, "callbackKeyOf" | "eventsKeys" | 
   askCheck?: AskCheck;
   /** Absent if the plan has no traces. */
   collector?: Collector;
+  planRead: PlanRead;
 };
+
+/** Hash of a dial plan, and the time at which it was read, in milliseconds since the epoch. */
+export interface PlanRead {
+  hash: string;
+  readAt: number;
+}
 
 /** Limits and behaviour of dispatchers on a platform. */
 export interface DispatcherTraits {
