@@ -2,13 +2,8 @@ import { hash } from "node:crypto";
 import type { DialerDeps } from "../runtime/context.ts";
 import { writeLease } from "../runtime/lease.ts";
 
-/**
- * Deliveries of the call queue that split large requests at once: half of those that AWS begins. A request of 10,000 calls
- * takes its delivery for twenty seconds there, and turns and single calls of all clients need deliveries too.
- */
-const lanesAll = 10;
-/** Lanes of one client, so that others' requests are split meanwhile. */
-const lanesOfClient = 5;
+/** Maximum lanes, where there are more deliveries: a request of 10,000 calls takes a lane for twenty seconds on AWS. */
+const lanesMax = 10;
 /** Time after which a lane is free again though nobody has given it back: its process has died. */
 const laneMsMax = 120_000;
 /** Delays of a message for which there was no lane. A hundred of them are hours. */
@@ -22,9 +17,9 @@ const secondsMax = 120;
  */
 export async function takeSplitLane(
   client: string,
-  deps: Pick<DialerDeps, "documents" | "clock" | "random">,
+  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "consumers">,
 ): Promise<AsyncDisposable | undefined> {
-  const own = lanesOf(client);
+  const own = lanesOf(client, deps.consumers);
   const read = await deps.documents.read(own);
   const free = own.filter(({ kind, key }) => read.get(kind, key) === undefined);
   // Those that find the same lanes free begin with different ones.
@@ -39,12 +34,19 @@ export async function takeSplitLane(
   return undefined;
 }
 
-/** Returns a client's lanes: of all, those that come first by a hash, so that hardly two clients have the same. */
-function lanesOf(client: string) {
-  return Array.from({ length: lanesAll }, (_, n) => `split:${n}`)
+/**
+ * Returns a client's lanes: of all, those that come first by a hash, so that hardly two clients have the same. Half of
+ * the deliveries are lanes, as turns and single calls of all clients need deliveries too; half of the lanes are a
+ * client's, so that others' requests are split meanwhile.
+ *
+ * @param consumers concurrent deliveries of the call queue
+ */
+function lanesOf(client: string, consumers: number) {
+  const count = Math.min(lanesMax, Math.max(1, Math.floor(consumers / 2)));
+  return Array.from({ length: count }, (_, n) => `split:${n}`)
     .map((key) => ({ kind: "lease" as const, key, place: hash("sha256", `${client} ${key}`) }))
     .toSorted((one, other) => (one.place < other.place ? -1 : 1))
-    .slice(0, lanesOfClient)
+    .slice(0, Math.ceil(count / 2))
     .map(({ kind, key }) => ({ kind, key }));
 }
 

@@ -82,8 +82,8 @@ describe("a request", () => {
 });
 
 describe("large requests, where the ledger takes 500 rows a second", () => {
-  const slow = () => {
-    const bench = createDialerBench();
+  const slow = (consumers = 20) => {
+    const bench = createDialerBench({ consumers });
     bench.deps.rowsPerSecond = 500;
     return bench;
   };
@@ -114,6 +114,18 @@ describe("large requests, where the ledger takes 500 rows a second", () => {
     await held.find((one) => one !== undefined)?.[Symbol.asyncDispose]();
     await bench.simulate(20);
     expect(bench.eventsOf("request.split").map(({ count }) => count)).toEqual([500, 501]);
+  });
+
+  it.each([
+    [2, 1],
+    [6, 2],
+    [12, 3],
+    [1_000, 5],
+  ])("of one client leave deliveries to others, where %i run at once", async (consumers, most) => {
+    const bench = slow(consumers);
+    const taken = [];
+    for (let n = 0; n < 12; n++) taken.push(await takeSplitLane("crm", bench.deps));
+    expect(taken.filter((one) => one !== undefined)).toHaveLength(most);
   });
 
   it("get the lane of a process that has died two minutes later", async () => {
