@@ -31,9 +31,19 @@ export function liveKeysOf(account: string, limit: number): DocumentKey<"live-ca
   }));
 }
 
+/** Names the documents that an account needed under a former, higher limit. Its first document has their number. */
+export function formerLiveKeysOf(
+  read: DocumentsRead,
+  { account, limit }: { account: string; limit: number },
+): DocumentKey<"live-calls">[] {
+  const keysNow = liveKeysOf(account, limit);
+  const parts = keysNow[0] && read.get("live-calls", keysNow[0].key)?.value.parts;
+  return liveKeysOf(account, (parts ?? 0) * entriesMax).slice(keysNow.length);
+}
+
 /** Returns the number of live calls that one of these documents may hold. */
 export function roomOf(part: number, limit: number): number {
-  return Math.min(entriesMax, limit - part * entriesMax);
+  return Math.max(0, Math.min(entriesMax, limit - part * entriesMax));
 }
 
 /** Returns the live calls of an account, as read. */

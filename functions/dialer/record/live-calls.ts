@@ -3,7 +3,13 @@ import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { type Lines, type LiveCall, liveKeysOf, roomOf } from "#shared/rules/live-calls.ts";
+import {
+  formerLiveKeysOf,
+  type Lines,
+  type LiveCall,
+  liveKeysOf,
+  roomOf,
+} from "#shared/rules/live-calls.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
@@ -24,12 +30,15 @@ interface PartRead {
   value: Part["value"];
 }
 
+/** Reads the documents of the limit, and then those of a former, higher limit, which have no room. */
 async function readParts(account: string, limit: number, deps: LiveDeps): Promise<PartRead[]> {
   const { documents } = deps;
   const keys = liveKeysOf(account, limit);
   const read = await documents.read(keys);
-  return keys.map(({ kind, key }, part) => {
-    const current = read.get(kind, key);
+  const former = formerLiveKeysOf(read, { account, limit });
+  const readFormer = former.length === 0 ? read : await documents.read(former);
+  return [...keys, ...former].map(({ kind, key }, part) => {
+    const current = (part < keys.length ? read : readFormer).get(kind, key);
     const { entries = [], ...rest } = current?.value ?? { meanMs: null };
     const room = roomOf(part, limit) - entries.length;
     return { key, room, seen: current?.version ?? null, value: { ...rest, entries } };
@@ -107,7 +116,9 @@ function addEntry(
 ): PartRead | undefined {
   const isOwn = ({ call }: LiveCall) => call === row.id;
   const former = parts.find(({ value }) => value.entries.some(isOwn));
-  const free = parts.filter(({ room }) => room > 0);
+  // After the limit was lowered, a document may have more entries than its share.
+  const isFull = parts.reduce((sum, { room }) => sum + room, 0) <= 0;
+  const free = isFull ? [] : parts.filter(({ room }) => room > 0);
   const part = former ?? free[Math.floor(random.fraction() * free.length)];
   if (part === undefined) return undefined;
   const entry = { call: row.id, claim: version, at: clock.now() };
@@ -174,6 +185,32 @@ async function leaveAccount(
     if (written.every(Boolean)) return;
   }
   throw new Error("the live calls were changed by others each time");
+}
+
+/**
+ * Notes in an account's first document how many there are, and moves there the entries of a former, higher limit's
+ * documents, as readers read only those of the limit. The number stays until these documents have expired, as a process
+ * may still have the former plan.
+ */
+export async function gatherLive(account: string, limit: number, deps: LiveDeps): Promise<void> {
+  const parts = await readParts(account, limit, deps);
+  const [first] = parts;
+  if (first === undefined) return;
+  const former = parts.slice(liveKeysOf(account, limit).length);
+  const isGone = former.every(({ seen }) => seen === null);
+  const count = isGone ? parts.length - former.length : parts.length;
+  const { entries } = first.value;
+  const moved = former
+    .flatMap(({ value }) => value.entries)
+    .filter(({ call }) => entries.every((one) => one.call !== call));
+  if (moved.length === 0 && count === first.value.parts) return;
+  const value = { ...first.value, entries: [...entries, ...moved], parts: count };
+  // An entry that is in two documents for a moment counts once, and leaves both.
+  if (!(await writePart({ ...first, value }, deps))) return;
+  const emptied = former.filter((part) => part.value.entries.length > 0);
+  await Promise.all(
+    emptied.map((part) => writePart({ ...part, value: { ...part.value, entries: [] } }, deps)),
+  );
 }
 
 /** Returns the mean duration of calls after these have ended. */

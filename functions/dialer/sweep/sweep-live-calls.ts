@@ -1,10 +1,17 @@
 import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { minuteMs } from "#shared/lib/units.ts";
-import { leaveLive } from "../record/live-calls.ts";
+import { gatherLive, leaveLive } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { type LiveCall, liveCallsIn, liveKeysOf, liveMsMax } from "#shared/rules/live-calls.ts";
+import {
+  formerLiveKeysOf,
+  type LiveCall,
+  liveCallsIn,
+  liveKeysOf,
+  liveMsMax,
+} from "#shared/rules/live-calls.ts";
 
 /** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
 const youngMs = minuteMs;
@@ -12,7 +19,7 @@ const youngMs = minuteMs;
 /**
  * Removes entries of calls that are not live by their rows, because a process may have died before it removed them,
  * and entries of calls without a known end within a call's maximum duration. The entry of a newer claim of the same
- * call stays.
+ * call stays. First entries that an account has under a former, higher limit are moved to where readers look.
  */
 export async function sweepLiveCalls(
   deps: Pick<DialerDeps, "ledger" | "documents" | "settings" | "clock" | "random" | "log">,
@@ -29,7 +36,10 @@ export async function sweepLiveCalls(
   );
   if (limits.size === 0) return;
   const keys = [...limits].flatMap(([account, { limit }]) => liveKeysOf(account, limit));
-  const read = await documents.read(keys);
+  let read = await documents.read(keys);
+  const spread = [...limits].filter(([account, { limit }]) => isSpread(account, limit, read));
+  for (const [account, { limit }] of spread) await gatherLive(account, limit, deps);
+  if (spread.length > 0) read = await documents.read(keys);
   const now = clock.now();
   for (const [account, { route, limit, lifeMs }] of limits) {
     const old = liveCallsIn(read, { account, limit }).filter(({ at }) => at <= now - youngMs);
@@ -41,6 +51,18 @@ export async function sweepLiveCalls(
       deps,
     );
   }
+}
+
+/** True if an account's first document does not say yet how many there are, or has named more than its limit needs. */
+function isSpread(account: string, limit: number, read: DocumentsRead): boolean {
+  const [first, ...others] = liveKeysOf(account, limit).map(
+    ({ kind, key }) => read.get(kind, key)?.value,
+  );
+  const { parts = 1 } = first ?? {};
+  const isFormer = formerLiveKeysOf(read, { account, limit }).length > 0;
+  return (
+    isFormer || (parts <= others.length && others.some((one) => (one?.entries.length ?? 0) > 0))
+  );
 }
 
 /** True if the call may be live, by its row. */

@@ -1,11 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { sweepLiveCalls } from "#functions/dialer/sweep/sweep-live-calls.ts";
-import type { CallRow } from "#shared/calls/call-row.ts";
+import { createLiveEntries, leaveLive } from "#functions/dialer/record/live-calls.ts";
+import { type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
 import { callStates } from "#shared/calls/states.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 import { aLaterRow, aRowIn } from "#test/support/call-rows.ts";
 import { type Bench, put, putDocument } from "#test/support/dialer-calls.ts";
-import { completed, createBench, live, minuteMs } from "#test/support/results-bench.ts";
+import { aCall } from "#test/support/calls.ts";
+import { claimedAlong } from "#test/support/resolved.ts";
+import {
+  completed,
+  createBench,
+  live,
+  minuteMs,
+  route,
+  twilio,
+} from "#test/support/results-bench.ts";
 
 const account = "twilio";
 const limit = 40;
@@ -35,9 +45,9 @@ async function sweepWith(
   return leftIn(bench);
 }
 
-async function leftIn(bench: Bench) {
-  const read = await bench.documents.read(liveKeysOf(account, limit));
-  return liveCallsIn(read, { account, limit });
+async function leftIn(bench: Bench, most = limit) {
+  const read = await bench.documents.read(liveKeysOf(account, most));
+  return liveCallsIn(read, { account, limit: most });
 }
 
 describe("a sweep of live calls", () => {
@@ -71,6 +81,43 @@ describe("a sweep of live calls", () => {
   it("removes a call of unknown end after the longest duration of a call", async () => {
     const left = await sweepWith([aRowIn("PLACED")], [lifeMs, lifeMs - 1]);
     expect(left.map(({ claim }) => claim)).toEqual(["claim1"]);
+  });
+
+  it("has calls of a former, higher limit count until they end, as others would be dialed instead", async () => {
+    const plan = (liveCalls: number) => ({
+      ...twilio,
+      results: {},
+      providers: { twilio: { liveCalls, maxCallMinutes } },
+    });
+    const bench = createBench({}, plan(limit));
+    const enter = (ids: readonly string[]) => {
+      const entries = createLiveEntries(bench.deps);
+      const claims = ids.map((id) => {
+        const row = createFirstRow({ call: aCall({ id }), numberHash: "", numberTail: "" });
+        const claimed = { row: { ...row, claimedAt: bench.now() }, version: id };
+        return claimedAlong(route, claimed, bench.deps.settings);
+      });
+      return Promise.all(claims.map((one) => entries.enter(one)));
+    };
+    const ids = Array.from({ length: limit }, (_, n) => `call_${n}`);
+    expect(new Set(await enter(ids))).toEqual(new Set([true]));
+    await sweepLiveCalls(bench.deps);
+    bench.changePlan(plan(25));
+    const end = (some: readonly string[]) =>
+      leaveLive(
+        some.map((id) => ({ id, route, isMeasured: true })),
+        bench.deps,
+      );
+    await end(ids.slice(0, 5));
+    // The dialer knows them at once, dispatchers and forecasts after the next sweep.
+    expect(await enter(["call_other"])).toEqual([false]);
+    await sweepLiveCalls(bench.deps);
+    expect(await leftIn(bench, 25)).toHaveLength(35);
+    await end(ids.slice(5, 15));
+    expect(await enter(["call_other"])).toEqual([false]);
+    await end(ids.slice(15, 16));
+    expect(await enter(["call_other"])).toEqual([true]);
+    expect(await leftIn(bench, 25)).toHaveLength(25);
   });
 
   it("asks nothing where no account has a limit", async () => {
