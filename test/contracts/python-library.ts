@@ -109,6 +109,15 @@ export function describePythonLibrary(client: "sync" | "async"): void {
       expect(read.map(({ labels }) => labels.campaign).toSorted()).toEqual(names.toSorted());
     });
 
+    it("sends a context in any script that the service takes, and has half a character refused", async () => {
+      api = createTestApi();
+      const contextOf = (note: string) => ({ call: { ...call, context: { note } } });
+      expect(await runOne(contextOf("\u044f".repeat(16_000)))).toHaveProperty("request_id");
+      expect(await runOne(contextOf("\ud800"))).toMatchObject({
+        error: { status: 422, errors: [{ pointer: expect.stringMatching(/^\/context/) }] },
+      });
+    });
+
     it("says what may have been accepted, and continues under the key of its error", async () => {
       api = createTestApi();
       const faults: Fault[] = ["cut after", "503 before", "cut before"];

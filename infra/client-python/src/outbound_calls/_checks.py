@@ -102,7 +102,11 @@ def _campaign_header(name: object) -> str:
 def to_call(value: object) -> bytes:
     if not isinstance(value, Mapping):
         raise TypeError("call must be a mapping, such as a dict")
-    return json.dumps(value).encode()
+    # A text beyond ASCII would be three times as long with escapes, and too long for the service.
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # an unpaired surrogate, which the service refuses by its pointer
+        return json.dumps(value).encode()
 
 
 def to_calls(value: object) -> list[bytes]:
