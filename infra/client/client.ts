@@ -77,7 +77,11 @@ export interface OutboundCallsClient extends ReturnType<typeof createAccount> {
   getRequest(requestId: string, options?: CallOptions): Promise<RequestStatus>;
   /** Reads one call with its history. */
   getCall(callId: string, options?: CallOptions): Promise<CallStatus>;
-  /** Finds the request of an `Idempotency-Key` of the last 24 hours. Undefined: nothing was accepted under it up to now. */
+  /**
+   * Finds the request of an `Idempotency-Key` of the last 24 hours; of a list the request of its first part. Undefined:
+   * nothing was accepted under it up to now. If it is undefined, or `known` is false, repeat under the same key: a request
+   * that is not known yet may never come, and a list may have been accepted in part.
+   */
   findRequest(idempotencyKey: string, options?: CallOptions): Promise<ListedRequest | undefined>;
   /**
    * Waits until a request is finished: all its calls have ended, or wait for an operator. Asks after a second, then less

@@ -3,7 +3,7 @@ import { checkOptions, placeChecks } from "./check-options.ts";
 import { OutboundCallsError, replaceFields } from "./errors.ts";
 import type { KeyTracker } from "./key-memory.ts";
 import { type Answer, sendUntilAnswered } from "./retry.ts";
-import { partLimits, splitCalls } from "./split-calls.ts";
+import { partKeyOf, partLimits, splitCalls } from "./split-calls.ts";
 import type { Call, CallOptions, ClientDeps, PlacedRequest, RequestError } from "./types.ts";
 
 /** Settings of placing. The same key with other options is refused by the service. */
@@ -73,7 +73,7 @@ export async function placeCalls(
   const end = Date.now() + (msMax ?? 0);
   const requests: PlacedRequest[] = [];
   for (const [index, { text, count, from }] of parts.entries()) {
-    const partKey = `${idempotencyKey}.${index}`;
+    const partKey = partKeyOf(idempotencyKey, index);
     // The tries of a part are those of the whole, too: accepted parts count, as a new key would call their people twice.
     const tracker = keys.track([idempotencyKey, partKey], isFresh);
     const part = { text, count, idempotencyKey: partKey, isBatch: true, tracker };

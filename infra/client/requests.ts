@@ -10,6 +10,7 @@ import {
 import { OutboundCallsError } from "./errors.ts";
 import type { operations } from "./generated/openapi.ts";
 import { pages } from "./pages.ts";
+import { partKeyOf } from "./split-calls.ts";
 import { ask, sendUntilAnswered, sleep, throwIfAborted } from "./retry.ts";
 import type { AnswerOf, CallOptions, ClientDeps } from "./types.ts";
 
@@ -25,6 +26,8 @@ export type CallStatus = AnswerOf<"showCall">;
 /** Waits between two looks at a request, in milliseconds: the first one, and the longest. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
+/** Characters of the longest key of a list. */
+const keyLengthMax = 240;
 /** A look within less time would only say that there was none. */
 const shortestLookMs = 20;
 
@@ -190,20 +193,27 @@ export function listRequests(
   });
 }
 
-/** Finds the request of a key of the last 24 hours. @throws {OutboundCallsError} */
+/** Finds the request of a key of the last 24 hours, or the first part of a list's. @throws {OutboundCallsError} */
 export async function findRequest(
   idempotencyKey: string,
   options: CallOptions,
   { api, ...deps }: ClientDeps,
 ): Promise<ListedRequest | undefined> {
   checkOptions("findRequest", options, callChecks);
-  const query = { idempotency_key: idempotencyKey };
-  const { requests } = await ask<AnswerOf<"listRequests">>(
-    (init) => api.GET("/v1/requests", { ...init, params: { query } }),
-    options,
-    deps,
-  );
-  return requests[0];
+  const { signal, msMax = deps.bounds.msMax } = options;
+  const end = Date.now() + msMax;
+  const partKey = partKeyOf(idempotencyKey, 0);
+  const keys = idempotencyKey.length > keyLengthMax ? [idempotencyKey] : [idempotencyKey, partKey];
+  for (const idempotency_key of keys) {
+    const params = { query: { idempotency_key } };
+    const { requests } = await ask<AnswerOf<"listRequests">>(
+      (init) => api.GET("/v1/requests", { ...init, params }),
+      { signal, msMax: Math.max(0, end - Date.now()) },
+      deps,
+    );
+    if (requests[0] !== undefined) return requests[0];
+  }
+  return undefined;
 }
 
 /** Cancels the waiting calls of a request, a thousand an answer. @throws {OutboundCallsError} */

@@ -3,6 +3,11 @@ import type { Call } from "./types.ts";
 /** Most calls of one request, and most bytes of its body: limits of the service, by which `placeCalls` splits. */
 export const partLimits = { calls: 10_000, bytes: 4 * 1024 * 1024 };
 
+/** Returns the key under which a part of a list is sent. */
+export function partKeyOf(idempotencyKey: string, index: number): string {
+  return `${idempotencyKey}.${index}`;
+}
+
 /**
  * Splits calls into bodies of at most so many calls and bytes. The split depends on nothing but the calls and the limits: a
  * repeated list has the same parts.

@@ -363,6 +363,10 @@ except outbound_calls.OutboundCallsError as error:
         id,
         known: false,
       });
+      const list = await runOne({ calls: [call, call], key: "list-1" });
+      expect(await as(crmReader, { method: "find_request", args: ["list-1"] })).toMatchObject({
+        id: partsOf(list)[0].request_id,
+      });
       expect(await as(crmReader, { method: "find_request", args: ["none"] })).toBeNull();
       expect(await as(crmReader, { method: "list_requests" })).toEqual([]);
       expect(await as(crmReader, { method: "get_usage" })).toMatchObject({

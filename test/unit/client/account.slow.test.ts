@@ -34,11 +34,13 @@ describe("a client's own account", () => {
     expect(listed).toEqual([]);
   });
 
-  it("finds the request of a key, and adds opt-outs", async () => {
+  it("finds the request of a key, of a list too, and adds opt-outs", async () => {
     const { client, options } = openService(tokens.crmDesk);
     const caller = createClient({ ...options, token: tokens.crm });
     const placed = await caller.placeCall(call, { idempotencyKey: "appointment-1" });
     expect(await client.findRequest("appointment-1")).toMatchObject({ id: placed.requestId });
+    const list = await caller.placeCalls([call, call], { idempotencyKey: "list-1" });
+    expect(await client.findRequest("list-1")).toMatchObject({ id: list.requests[0]?.requestId });
     expect(await client.findRequest("appointment-2")).toBeUndefined();
     const desk = createClient({ ...options, token: tokens.crmOptOut });
     expect(await desk.addOptOuts(["+12025550199"], { reason: "complaint" })).toEqual({

@@ -52,6 +52,7 @@ from ._reading import (
     cancel_call,
     cancel_request,
     delete_receiver,
+    find_request,
     find_sent_file,
     wait_for_request,
 )
@@ -113,10 +114,13 @@ class AsyncOutboundCalls(Base):
         return await self._model(CallStatus, Asked("GET", f"/v1/calls/{check_call_id(call_id)}"), timeout)
 
     async def find_request(self, idempotency_key: str, *, timeout: float | None = None) -> ListedRequest | None:
-        """Finds the request of a key of the last 24 hours. None: nothing was accepted under it up to now."""
-        asked = Asked("GET", "/v1/requests", {"idempotency_key": check_key(idempotency_key)})
-        found, _ = await self._page(ListedRequest, (asked, "requests"), timeout)
-        return found[0] if found else None
+        """
+        Finds the request of a key of the last 24 hours; of a list the request of its first part. None: nothing was accepted
+        under it up to now. If it is None, or `known` is False, repeat under the same key: a request that is not known yet may
+        never come, and a list may have been accepted in part.
+        """
+        check_timeout(timeout)
+        return await self._run(find_request(self._sender, check_key(idempotency_key), timeout))
 
     async def wait_for_request(self, request_id: str, *, timeout: float = 600) -> RequestStatus:
         """

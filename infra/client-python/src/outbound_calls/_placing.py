@@ -41,6 +41,11 @@ def new_key() -> str:
     return secrets.token_hex(16)
 
 
+def part_key(key: str, index: int) -> str:
+    """Returns the key under which a part of a list is sent."""
+    return f"{key}.{index}"
+
+
 def place_call(sender: Sender, body: bytes, placing: Placing) -> Steps[PlacedRequest]:
     key = placing.idempotency_key
     tracker = sender.keys.track([key], placing.is_fresh)
@@ -55,10 +60,10 @@ def place_calls(sender: Sender, texts: Sequence[bytes], placing: Placing) -> Ste
     key, accepted, start = placing.idempotency_key, list[PlacedRequest](), 0
     end = time.time() + (placing.timeout or 0)
     for index, (body, count) in enumerate(split(texts)):
-        part_key = f"{key}.{index}"
+        own = part_key(key, index)
         # The tries of a part are those of the whole, too: accepted parts count, as a new key would call their people twice.
-        tracker = sender.keys.track([key, part_key], placing.is_fresh)
-        part = _Part("/v1/calls/batch", body, count, part_key, tracker)
+        tracker = sender.keys.track([key, own], placing.is_fresh)
+        part = _Part("/v1/calls/batch", body, count, own, tracker)
         left = None if placing.timeout is None else max(0.0, end - time.time())
         try:
             accepted.append((yield from _place_part(sender, part, placing.headers, left)))

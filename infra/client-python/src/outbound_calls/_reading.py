@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from ._errors import Failure, OutboundCallsError
 from ._http import Request
-from ._models import Cancelled, RequestStatus, SentFile, read_model
-from ._placing import Sender
+from ._models import Cancelled, ListedRequest, RequestStatus, SentFile, read_model
+from ._placing import Sender, part_key
 from ._sending import Sending, Sleep, Steps, read_json, send, unexpected
 
 Model = TypeVar("Model")
@@ -133,6 +133,18 @@ def cancel_request(
 
 def cancel_call(sender: Sender, call_id: str, timeout: float | None) -> Steps[None]:
     yield from ask(sender, Asked("POST", f"/v1/calls/{call_id}/cancel", body={}), timeout)
+
+
+def find_request(sender: Sender, key: str, timeout: float | None) -> Steps[ListedRequest | None]:
+    """Finds the request of a key, or the first part of a list's."""
+    end = time.time() + (sender.bounds.timeout if timeout is None else timeout)
+    for one in (key, part_key(key, 0)):
+        asked = Asked("GET", "/v1/requests", {"idempotency_key": one})
+        left = max(0.0, end - time.time())
+        found, _ = yield from ask_page(sender, ListedRequest, (asked, "requests"), left)
+        if found:
+            return found[0]
+    return None
 
 
 def find_sent_file(sender: Sender, file: str, timeout: float | None) -> Steps[SentFile | None]:
