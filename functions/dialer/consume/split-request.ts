@@ -22,7 +22,7 @@ import { rowsPerWrite, type ToWrite, writeDecided } from "../record/write-decisi
 export async function splitRequest(
   message: CallsMessage,
   { attempt, deadline }: { attempt: number; deadline: number },
-  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
+  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher" | "consumers">,
 ): Promise<boolean | { retryAfterSeconds: number }> {
   const { log, clock, rowsPerSecond = Infinity } = deps;
   const request_id = message.requestId;
