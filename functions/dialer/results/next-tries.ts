@@ -6,7 +6,7 @@ import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
 import { keptUntil } from "#shared/calls/tries.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { dayMs } from "#shared/lib/units.ts";
-import { ends, halts } from "#shared/rules/gates.ts";
+import { ends, halts, trusted } from "#shared/rules/gates.ts";
 import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
@@ -90,18 +90,23 @@ export async function makeNextTries(
   );
 }
 
-/** Decides a new try: it waits for its time, unless the chain has ended meanwhile. */
+/**
+ * Decides a new try: it waits for its time, unless the chain has ended meanwhile. A try that may have been dialed in the
+ * time that a restore lost is reviewed, as an end would say that nobody was phoned.
+ */
 function decideTry(row: CallRow, call: ToWrite["call"], known: DecisionFacts): Decided {
-  if (!isSuperseded(row)) return placedBefore;
   const dueAt = row.next?.dueAt ?? known.now;
   const reason = isCallBackNext(row) ? "call_back" : "retry";
   const waits = { state: "WAITING", reason, dueAt } as const;
   try {
     const resolved = known.resolver.resolve(call, undefined);
-    const end = findVerdict(ends, resolved, { ...known, at: dueAt });
+    const facts = { ...known, at: dueAt };
+    const lost = findVerdict(trusted, resolved, facts);
+    if (lost === undefined && !isSuperseded(row)) return placedBefore;
+    const end = lost ?? findVerdict(ends, resolved, facts);
     return end === undefined ? waits : toDecided(end, dueAt);
   } catch {
-    return waits; // unreadable documents are read again when the try is due
+    return isSuperseded(row) ? waits : placedBefore; // unreadable documents are read again when the try is due
   }
 }
 

@@ -5,6 +5,9 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import type { ResultStatus } from "#shared/calls/call-result.ts";
 import { applyAction } from "#shared/calls/transitions.ts";
 import { applyEntries } from "#shared/policy/journal-entries.ts";
+import { leastSequenceOf } from "#shared/calls/lost-time.ts";
+import { restoreKey } from "#shared/policy/ledger-epoch.ts";
+import { suspendedAt } from "#test/support/document-values.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import { toStoredRow } from "#shared/ports/stored-row.ts";
 import { outcomeOf } from "#test/support/claims.ts";
@@ -13,8 +16,10 @@ import {
   type Bench,
   boom,
   callsNow,
+  neverCall,
   pause,
   put,
+  putDocument,
   rowOf,
   sendEach,
 } from "#test/support/dialer-calls.ts";
@@ -239,6 +244,22 @@ describe("the next try", () => {
     expect(bench.eventsOf("try.not_cancelled")).toMatchObject([
       { level: "alarm", call_id: second.id, state: "PLACED" },
     ]);
+  });
+
+  it("is reviewed if a restore may have lost that it was dialed, though its number is on the list by now", async () => {
+    const bench = createRetryBench();
+    const { call, second } = await placeFirst(bench);
+    bench.advance(30 * 60_000);
+    const restored = { state: "done", epoch: 1_000_000, by: "ops" } as const;
+    const at = bench.now() - 60 * 60_000;
+    await putDocument(bench, restoreKey, suspendedAt(bench.now(), { ...restored, at }));
+    await neverCall(bench, call.request.phone_number);
+    tell(bench, busy);
+    await pollAfter(bench, 1);
+    const row = await rowOf(bench, second);
+    expect(row).toMatchObject({ state: "NEEDS_REVIEW", reason: "restored" });
+    // A new event has not the id of one that was lost.
+    expect(leastSequenceOf(row)).toBe(101);
   });
 
   it("is not dialed where its ancestor was contradicted and the cancellation was lost", async () => {
