@@ -33,11 +33,14 @@ export async function splitRequest(
       log("alarm", "call.too_old", { request_id, count: calls.length });
       return true;
     }
-    if (attempt === 1 && (await isSplit(calls, deps))) return true;
+    const [isDone, decideOne] = await Promise.all([
+      attempt === 1 && isSplit(calls, deps),
+      createDecider(calls, deps),
+    ]);
+    if (isDone) return true;
     const isQuick = calls.length <= rowsPerSecond;
     await using lane = isQuick ? undefined : await takeSplitLane(message.client, deps);
     if (!isQuick && lane === undefined) return { retryAfterSeconds: secondsWithoutLane(attempt) };
-    const decideOne = await createDecider(calls, deps);
     const written = attempt === 1 ? new Set<string>() : await findWritten(calls, deps);
     const writes = calls.flatMap((call): ToWrite[] => {
       if (written.has(call.id)) return [];
