@@ -128,7 +128,7 @@ function DeadLetters() {
           ) : (
             <>
               <Table
-                label="Dead letters"
+                label="Dead letters that are shown"
                 columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
               >
                 {letters.map(({ name, queue, stored_at, bytes }) => (
