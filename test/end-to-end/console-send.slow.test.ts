@@ -74,8 +74,8 @@ async function choose(name: string, text: string): Promise<void> {
   const file = { name, mimeType: "text/csv", buffer: Buffer.from(text) };
   await (await chooser).setFiles(file);
 }
-async function fillCampaign(): Promise<void> {
-  await type(page, page.getByLabel("Name of the campaign"), "spring");
+async function fillCampaign(campaign = "spring"): Promise<void> {
+  await type(page, page.getByLabel("Name of the campaign"), campaign);
   await page.keyboard.press("Enter");
 }
 async function queued(): Promise<
@@ -161,6 +161,9 @@ describe("by the keyboard alone", () => {
     await ask("/parts", { file, round: 1, index: 0, state: "begun", content, attempt: "x" });
     later = 26 * 3_600_000;
     await read("leads.csv", csv, numbers.length);
+    await fillCampaign("summer");
+    await page.getByText("To send the other parts, name the campaign spring.").waitFor();
+    expect(await button(/^Send these/).isDisabled()).toBe(true);
     await fillCampaign();
     await page.getByText("0 of 1 parts of these leads were sent since").waitFor();
     await page.getByText(/^Part 1 was begun at .*, and its answer was lost/).waitFor();

@@ -157,7 +157,9 @@ function SentBefore({
         <Time at={sent.at} /> as campaign {sent.campaign}.{" "}
         {isResumed
           ? "Sending continues with the other parts."
-          : "Nobody among them is called again."}
+          : sent.is_finished
+            ? "Nobody among them is called again."
+            : `To send the other parts, name the campaign ${sent.campaign}.`}
       </p>
       <label class="choice">
         <input

@@ -12,6 +12,7 @@ import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
 import type { RefusedRow } from "#shared/leads/read-leads.ts";
 import { sendLeads } from "#shared/leads/send-leads.ts";
+import { toShellWord } from "#shared/lib/shell-word.ts";
 import { createSend } from "#infra/client/http.ts";
 import { counted } from "./agree.ts";
 import { type Client, tokenIn, urlIn } from "./client.ts";
@@ -66,9 +67,8 @@ export const sendCommands: Record<string, Command> = {
       const rows = all.map(({ line, reason }) => ({ line, reason }));
       const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
-      const args = sent === null || isResumed ? "--yes" : "--yes --again";
       say(
-        `Nothing was sent. To send ${counted(calls, "lead")} ${asWhom(sender)}, repeat the command with ${args}.`,
+        `Nothing was sent. ${hintOf(counted(calls, "lead"), asWhom(sender), isResumed ? null : sent)}`,
       );
       return all.length > 0 ? 2 : 0;
     }
@@ -164,6 +164,17 @@ function reportForecast({ forecasts }: LeadsChecked, say: (line: string) => void
 function doneOf({ parts }: NonNullable<FoundFile["sent"]>): string {
   const done = parts.filter(({ state }) => state === "sent").length;
   return done === parts.length ? "whole" : `${done} of ${parts.length} requests`;
+}
+
+/** Says how to send leads. If another campaign's sending of them is not finished, --again would call people twice. */
+function hintOf(leads: string, whom: string, sent: FoundFile["sent"]): string {
+  if (sent === null) return `To send ${leads} ${whom}, repeat the command with --yes.`;
+  const again = "everybody is then called, also those who were sent before.";
+  if (sent.is_finished) {
+    return `To send ${leads} ${whom}, repeat the command with --yes --again: ${again}`;
+  }
+  const name = toShellWord(sent.campaign);
+  return `To send the rest ${whom}, repeat the command with --campaign ${name} --yes. With --yes --again: ${again}`;
 }
 
 function lostOf(text: string | undefined): "accepted" | "not_accepted" | undefined {

@@ -87,11 +87,32 @@ describe("npm run calls -- send", () => {
     await send(leads, ...named, ...sales, "--yes");
     const checked = await send(leads, ...named, ...sales);
     expect(checked.out).toContain("Nothing was sent. To send 2 leads as client crm");
-    expect(checked.out).toContain("repeat the command with --yes --again.");
+    expect(checked.out).toContain("with --yes --again: everybody is then called, also those");
     await send("phone\n2025550101\n2025550100\n", ...named, ...sales, "--yes", "--again");
     expect((await dial()).toSorted()).toEqual(
       ["+12025550100", "+12025550101"].flatMap((number) => [number, number]),
     );
+  });
+
+  it("says how to continue what was begun as another campaign, and that --again calls everybody", async () => {
+    const { send, dial, app } = createBench();
+    const leads = "phone\n2025550100\n2025550101\n";
+    const request = app.request.bind(app);
+    app.request = async (path, ...more) => {
+      const url = String(path instanceof Request ? path.url : path);
+      if (url.endsWith("/clients/crm/calls")) throw new Error("the request is lost");
+      return request(path, ...more);
+    };
+    const first = ["--campaign", "spring sale", ...from, ...sales, "--yes"];
+    expect(await send(leads, ...first)).toMatchObject({ code: 1 });
+    app.request = request;
+    const { out } = await send(leads, ...named, ...sales);
+    expect(out).toContain("as campaign spring sale, 0 of 1 requests.");
+    expect(out).toContain(
+      "To send the rest as client crm, repeat the command with --campaign 'spring sale' --yes. With --yes --again: everybody",
+    );
+    expect((await send(leads, ...first)).out).toContain("Sending continues.");
+    expect(await dial()).toEqual(["+12025550100", "+12025550101"]);
   });
 
   it("resumes with the same words if sending once more was interrupted", async () => {
