@@ -285,6 +285,8 @@ const kinds = {
       roundBeganAt: time,
       /** Cursor in the `watch` backlog; null: its beginning. */
       watchAfter: z.nullable(position),
+      /** The receiver of the plan after which the next sweep begins; absent: the first. */
+      eventsAfter: z.optional(z.string()),
       /** The client after whose own receivers the next sweep continues; null: the first. */
       clientReceiverEventsAfter: z.optional(z.nullable(z.string())),
       /** Receivers that the plan has, or has had. */

@@ -18,20 +18,26 @@ const lateMs = 3 * dayMs + 12 * hourMs;
 /**
  * Sends messages for due events: for each receiver at most as many as it can take until the next sweep. If its
  * receiver is down, a single event is the probe.
+ *
+ * @param last.eventsAfter the receiver after which the last sweep stopped
+ * @returns the receiver after which the next sweep begins; undefined: at the first one, as all had their turn
  */
 export async function sweepEvents(
+  { eventsAfter }: { eventsAfter?: string | undefined },
   time: { isOver(): boolean },
   deps: Pick<
     DialerDeps,
     "eventsQueue" | "ledger" | "documents" | "settings" | "clock" | "sweepSeconds" | "log"
   >,
-): Promise<void> {
+): Promise<string | undefined> {
   const { ledger, documents, clock, settings, sweepSeconds } = deps;
   const { plan } = settings;
-  const receivers = Object.keys(plan.events ?? {}).flatMap(
+  const planned = Object.keys(plan.events ?? {}).flatMap(
     (name) => findReceiverNamed(name, plan) ?? [],
   );
-  if (receivers.length === 0) return;
+  if (planned.length === 0) return undefined;
+  const start = planned.findIndex(({ name }) => name === eventsAfter) + 1;
+  const receivers = [...planned.slice(start), ...planned.slice(0, start)];
   const now = clock.now();
   const backlogs = receivers.map(({ name }) => ({ key: pendingOf(name) }));
   const firsts = await ledger.due({
@@ -41,21 +47,24 @@ export async function sweepEvents(
     each: 1,
   });
   const waiting = receivers.filter((_, index) => firsts[index]?.length === 1);
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) return undefined;
   const health = await readHealth(
     waiting.map(({ name }) => name),
     documents,
   );
+  let after = eventsAfter;
   for (const [index, receiver] of receivers.entries()) {
     const [first] = firsts[index] ?? [];
     if (first === undefined) continue;
-    if (time.isOver()) return;
+    if (time.isOver()) return after;
+    after = receiver.name;
     // Each failed probe delays its event, so that the first due event need not be old.
     const since = findDown(receiver.name, health)?.since ?? first.dueAt;
     warnLate(receiver, Math.min(first.dueAt, since), deps);
     const most = countDeliverable(receiver, health, { now, sweepSeconds });
     if (most > 0) await sendFor(receiver, most, deps);
   }
+  return undefined;
 }
 
 /** Returns the maximum number of events that a receiver of the dial plan can take until the next sweep. */

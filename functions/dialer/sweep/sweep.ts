@@ -85,9 +85,13 @@ async function runPhases(
 
   // Results and events of dialed calls.
   const accounts = await run(() => sendPolls(last, deps), {});
-  await run(() => sweepEvents(begin(parts.events), deps), undefined);
+  const eventsAfter = await run(
+    () => sweepEvents(last, begin(parts.events), deps),
+    last.eventsAfter,
+  );
   await lease.reach({
     ...accounts,
+    eventsAfter,
     clientReceiverEventsAfter: await run(
       () => sweepClientReceiverEvents(last, begin(parts.clientReceiverEvents), deps),
       last.clientReceiverEventsAfter,

@@ -1,7 +1,7 @@
 import { listDocuments } from "#test/support/reads.ts";
 import { describe, expect, it } from "vitest";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
-import { rowOf } from "#test/support/dialer-calls.ts";
+import { aCallNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
   createEventsBench,
   failed,
@@ -140,6 +140,30 @@ describe("finished requests", () => {
     await deliverFor(bench, 5);
     expect(bench.posted).toHaveLength(1);
   });
+});
+
+it("every receiver of the plan has its turn, though a sweep has time for only some of them", async () => {
+  const clients = Array.from({ length: 8 }, (_, n) => `client-${n}`);
+  const events = Object.fromEntries(clients.map((name) => [name, { url: "http://127.0.0.1:9/" }]));
+  const bench = createEventsBench({}, { events });
+  for (const client of clients) await sendEach(bench, aCallNow(bench, {}, { client }));
+  await bench.simulate(20, { firstSweepSeconds: 1000 });
+  bench.eventsQueue.take();
+  bench.advance(minuteMs);
+  bench.breakLedger({
+    due(query) {
+      if (query.of === "events" && query.lanes.length === 1) bench.advance(4_000);
+      return bench.rows.due(query);
+    },
+  });
+  const swept = new Set<unknown>();
+  for (let sweeps = 0; sweeps < 4; sweeps++) {
+    await bench.sweep();
+    const sent = await Promise.all(bench.eventsQueue.take().map((one) => one.open()));
+    for (const { receiver } of sent.map((json) => JSON.parse(json))) swept.add(receiver);
+    bench.advance(minuteMs);
+  }
+  expect([...swept]).toEqual(expect.arrayContaining(clients));
 });
 
 it(
