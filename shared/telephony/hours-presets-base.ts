@@ -27,7 +27,7 @@ export function weekdayOf(day: number): number {
 }
 
 /** Returns a weekday of a month, in days since 1970-01-01. */
-function weekdayIn(year: number, [month, weekday, which]: FloatingDay) {
+export function weekdayIn(year: number, [month, weekday, which]: FloatingDay) {
   // Counted from the first day of the month, or of the next one for the last.
   const begin = Date.UTC(year, which < 0 ? month : month - 1, 1) / dayMs;
   return begin + ((weekday - weekdayOf(begin) + 7) % 7) + (which < 0 ? which : which - 1) * 7;
@@ -42,6 +42,8 @@ interface HolidayRules {
   /** Days counted from Easter Sunday. */
   fromEaster?: readonly number[];
   floating?: readonly FloatingDay[];
+  /** Returns further days of a year. */
+  others?(year: number): readonly number[];
   /** Returns the additional day on which a fixed holiday is observed. */
   substitute?(day: number, date: string): number;
 }
@@ -51,12 +53,13 @@ export function holidays({
   dates,
   fromEaster = [],
   floating = [],
+  others = () => [],
   substitute = (day) => day,
 }: HolidayRules): (day: number) => boolean {
   const years = new Map<number, Set<number>>();
   const daysOf = (year: number) => {
     const easter = easterOf(year);
-    const days = new Set(fromEaster.map((offset) => easter + offset));
+    const days = new Set([...fromEaster.map((offset) => easter + offset), ...others(year)]);
     for (const one of floating) days.add(weekdayIn(year, one));
     for (const date of dates) {
       const day = parseDay(`${year}-${date}`);

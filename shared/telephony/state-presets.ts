@@ -5,11 +5,13 @@
  * Holidays are the federal ones (5 U.S.C. 6103) and days that secondary sources name for the state: a day too many only
  * narrows the hours. Governors may declare more, which belong into `blackoutDates`.
  */
+import { parseDay } from "./calling-hours.ts";
 import {
   type FloatingDay,
   holidays,
   type HoursPreset,
   preset,
+  weekdayIn,
   weekdayOf,
 } from "./hours-presets-base.ts";
 
@@ -18,6 +20,7 @@ interface StateDays {
   dates?: string;
   fromEaster?: number[];
   floating?: FloatingDay[];
+  others?(year: number): readonly number[];
 }
 
 const federalDates = "01-01 06-19 07-04 11-11 12-25";
@@ -33,13 +36,15 @@ const federalWeekdays: readonly FloatingDay[] = [
 
 const saturday = 6;
 const sunday = 0;
+const monday = 1;
 
 /** Returns a test for the holidays of a state, those on a weekend also on the Friday before or the Monday after. */
-function stateHolidays({ dates = "", fromEaster = [], floating = [] }: StateDays) {
+function stateHolidays({ dates = "", fromEaster = [], floating = [], others }: StateDays) {
   return holidays({
     dates: `${federalDates} ${dates}`.trim().split(" "),
     fromEaster,
     floating: [...federalWeekdays, ...floating],
+    ...(others && { others }),
     substitute(day) {
       const weekday = weekdayOf(day);
       return weekday === saturday ? day - 1 : weekday === sunday ? day + 1 : day;
@@ -96,25 +101,44 @@ const newMexico = preset({ "mon-sun": ["09:00-21:00"] }, { prefixes: areaCodes("
 
 /**
  * R.I. Gen. Laws 5-61-3.6(a) and 5-61-2(2), read on webserver.rilin.state.ri.us (history to 1999) and instalawyer.io: Monday to
- * Friday 9 to 18 and Saturday 10 to 17 o'clock, no state or federal holidays. Added: Independence Day of 4 May, Victory Day.
+ * Friday 9 to 18 and Saturday 10 to 17 o'clock, no state or federal holidays. Added by R.I. Gen. Laws 25-1-1: Independence
+ * Day of 4 May, Victory Day, days of general elections, and the Monday after a holiday on a Saturday.
  */
 const rhodeIsland = preset(
   { "mon-fri": ["09:00-18:00"], sat: ["10:00-17:00"] },
   {
     prefixes: areaCodes("401"),
-    closedOn: stateHolidays({ dates: "05-04", floating: [[8, 1, 2]] }),
+    closedOn: stateHolidays({
+      dates: "05-04",
+      floating: [[8, 1, 2]],
+      others: (year) => [
+        ...federalDates.split(" ").flatMap((date) => {
+          const day = parseDay(`${year}-${date}`);
+          return weekdayOf(day) === saturday ? day + 2 : [];
+        }),
+        ...(year % 2 === 0 ? [weekdayIn(year, [11, monday, 1]) + 1] : []),
+      ],
+    }),
   },
 );
 
 /**
  * Utah Code 13-25a-103(3), read on codes.findlaw.com, of 1 January 2025: 8 to 21 o'clock, no Sundays, no legal holidays. Added:
- * Pioneer Day, Good Friday.
+ * Pioneer Day, Good Friday, and by Utah Code 63G-1-301(2) the Monday before Juneteenth, or after it for a weekend.
  */
 const utah = preset(
   { "mon-sat": ["08:00-21:00"] },
   {
     prefixes: areaCodes("385 435 801"),
-    closedOn: stateHolidays({ dates: "07-24", fromEaster: [-2] }),
+    closedOn: stateHolidays({
+      dates: "07-24",
+      fromEaster: [-2],
+      others(year) {
+        const day = parseDay(`${year}-06-19`);
+        const weekday = weekdayOf(day);
+        return [weekday === saturday ? day + 2 : day + monday - weekday];
+      },
+    }),
   },
 );
 

@@ -49,11 +49,24 @@ describe("holidays of states", () => {
     ["us-utah", "2026-10-12", true], // Columbus Day
     ["us-utah", "2026-09-07", true], // Labor Day
     ["us-utah", "2026-11-27", false],
+    ["us-utah", "2026-06-15", true], // the Monday before Juneteenth, a Friday
+    ["us-utah", "2027-06-21", true], // the Monday after, for a Saturday
+    ["us-utah", "2028-06-19", true], // a Monday
+    ["us-utah", "2029-06-18", true], // the Monday before a Tuesday
+    ["us-utah", "2028-06-20", false],
+    ["us-utah", "2029-06-20", false],
     ["us-louisiana", "2026-02-17", true], // Mardi Gras
     ["us-louisiana", "2026-04-03", true], // Good Friday
     ["us-louisiana", "2026-02-18", false],
     ["us-rhode-island", "2026-08-10", true], // Victory Day
     ["us-rhode-island", "2026-08-11", false],
+    ["us-rhode-island", "2026-11-03", true], // a general election
+    ["us-rhode-island", "2028-11-07", true],
+    ["us-rhode-island", "2027-11-02", false],
+    ["us-rhode-island", "2027-12-24", true], // for Christmas, a Saturday
+    ["us-rhode-island", "2027-12-27", true],
+    ["us-rhode-island", "2027-12-28", false],
+    ["us-louisiana", "2027-12-27", false],
   ] as const)("%s is closed on %s: %s", (name, date, isClosed) => {
     expect(presets[name]?.closedOn?.(day(date)) ?? false).toBe(isClosed);
   });
