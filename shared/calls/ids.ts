@@ -81,6 +81,13 @@ export function readCallId(text: string): string | undefined {
   return digits && `call_${digits.toUpperCase()}`;
 }
 
+const namedCallPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
+
+/** Finds a call's id in the body of a callback, in which providers repeat it. */
+export function findCallId(body: string): string | undefined {
+  return namedCallPattern.exec(body)?.[0];
+}
+
 /**
  * Returns the id of the call at `index` of a request. A client that knows the `X-Request-Id` of a 201 knows
  * the ids of all its calls.

@@ -1,5 +1,5 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { toAccountName } from "#shared/calls/ids.ts";
+import { findCallId, toAccountName } from "#shared/calls/ids.ts";
 import { findAccountType } from "#shared/dial-plan/route-table.ts";
 import { callbackCheck, type CallbackSubject } from "#shared/settings/callback-url.ts";
 import { errorForLog } from "#shared/lib/log.ts";
@@ -117,9 +117,6 @@ function textIn(bytes: Uint8Array): { text: string } | { detail: string } {
   }
 }
 
-/** A call's id, which providers repeat in their callbacks. */
-const callIdPattern = /call_[0-9A-HJKMNP-TV-Z]{26}_\d{5}/;
-
 /**
  * Composes the message, or the error for a callback that its sender must correct. The URL of one call is enough for a
  * hint. The body is read only if it is signed, or if an account's calls share a URL and the body names the call.
@@ -148,7 +145,7 @@ async function messageOf(
     return isJudged ? refuseBody(c, [{ pointer: "", detail: read.detail }], log) : hint;
   }
   if (!isSigned) {
-    const [callId] = callIdPattern.exec(body) ?? [];
+    const callId = findCallId(body);
     return callId === undefined ? hint : { ...hint, callId };
   }
   const signed = { body, headers: Object.fromEntries(headers), receivedAt };

@@ -1,4 +1,5 @@
 import { requireReadable } from "#shared/ports/unreadable.ts";
+import { findCallId } from "#shared/calls/ids.ts";
 import { type CallRow, toCall } from "#shared/calls/call-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
@@ -25,10 +26,12 @@ export async function followCallback(
 ): Promise<AckOrRetry> {
   const { ledger, settings } = deps;
   // Its opt-out counts, too, in a process whose plan asks for no results, such as one before a deployment.
-  if (message.signed !== undefined) return followSigned(message, attempt, deps);
+  const { signed } = message;
+  const followed = signed === undefined ? "hint" : await followSigned(message, attempt, deps);
+  if (followed !== "hint") return followed;
   if (settings.plan.results === undefined) return "ack";
   const { call, account } = message;
-  const id = call?.id ?? message.callId;
+  const id = call?.id ?? message.callId ?? findCallId(signed?.body ?? "");
   if (id === undefined) return "ack";
   const read = async () => requireReadable((await ledger.read([id])).get(id));
   let row = await read();

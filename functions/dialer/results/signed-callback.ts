@@ -1,6 +1,7 @@
 import { conflict } from "./call-backs.ts";
 import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
+import { findCallId } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { proveLostClaim } from "#shared/calls/lost-claim.ts";
 import { states } from "#shared/calls/states.ts";
@@ -51,20 +52,22 @@ interface SignedReport {
  * A call that is being dialed is left to its holder. A callback that does not verify or is malformed is dropped,
  * except a webhook's while its secret is being replaced.
  *
+ * @returns `hint` if its provider signs no callbacks, which only its headers seemed to say
  * @throws if the ledger could not be reached. The message is then retried
  */
 export async function followSigned(
   message: Callback,
   attempt: number,
   deps: DialerDeps,
-): Promise<AckOrRetry> {
+): Promise<AckOrRetry | "hint"> {
   const { call } = message;
-  const named = call && (await readRow(call.id, deps));
-  const route = findRouteOf(message, named, deps);
+  const route = await findRouteOf(message, deps);
+  if (route === undefined) return leaveWithoutRow(message, attempt, deps);
+  if (deps.settings.providerOf(route).readCallback === undefined) return "hint";
   const report = await verified(message, route, deps);
   if (report === "ack" || "retryAfterSeconds" in report) return report;
   const id = call?.id ?? report.call?.id;
-  if (id === undefined || route === undefined) return "ack";
+  if (id === undefined) return "ack";
   return retry<AckOrRetry>(async () => {
     const row = await readRow(id, deps);
     const callback = { message, attempt, report, route };
@@ -80,14 +83,22 @@ async function readRow(
   return requireReadable((await ledger.read([id])).get(id));
 }
 
-/** Returns the route of a callback's account: that of its call's row, or any of the plan's. */
-function findRouteOf(
-  { account }: Callback,
-  named: CallRow | undefined,
-  { settings }: Pick<DialerDeps, "settings">,
-): Route | undefined {
-  if (named?.route?.account === account) return named.route;
-  return Object.values(settings.plan.agents).find((one) => one.account === account);
+/**
+ * Returns the route of a callback's account: that of its call's row, or any of the plan's. If the account has left the
+ * plan, the body of a callback to the account's own address names the call.
+ */
+async function findRouteOf(
+  { account, call, signed }: Callback,
+  deps: Pick<DialerDeps, "settings" | "ledger">,
+): Promise<Route | undefined> {
+  const readRoute = async (id: string | undefined) => {
+    const { route } = (id === undefined ? undefined : await readRow(id, deps)) ?? {};
+    return route?.account === account ? route : undefined;
+  };
+  const ofCall = await readRoute(call?.id);
+  const { agents } = deps.settings.plan;
+  const planned = ofCall ?? Object.values(agents).find((one) => one.account === account);
+  return planned ?? readRoute(call === undefined ? findCallId(signed?.body ?? "") : undefined);
 }
 
 /**
@@ -101,10 +112,19 @@ async function followWithoutRow(
     "documents" | "journal" | "epochStore" | "settings" | "clock" | "random" | "log" | "memory"
   >,
 ): Promise<AckOrRetry> {
-  const { account, call } = message;
+  const { call } = message;
   if (report.optedOut === true && call?.numberHash !== undefined) {
     await listHash({ id: call.id, numberHash: call.numberHash }, deps);
   }
+  return leaveWithoutRow(message, attempt, deps);
+}
+
+/** Drops a callback whose call has no row, or none that tells by which account it is signed, unless a restore is under way. */
+async function leaveWithoutRow(
+  { account, call }: Callback,
+  attempt: number,
+  deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
+): Promise<AckOrRetry> {
   const read = await readWithSuspension([], deps);
   const isHalted = halts.some((stop) => stop(read));
   const ofCall = call === undefined ? {} : { call_id: call.id };
@@ -198,12 +218,11 @@ async function proveLost(
 /** Returns the result in a callback, or the decision about a callback without an end or a valid signature. */
 async function verified(
   { account, call, signed }: Callback,
-  route: Route | undefined,
+  route: Route,
   deps: Pick<DialerDeps, "settings" | "log" | "clock" | "memory">,
 ): Promise<DeliveryOutcome | AckOrRetry> {
   const { providerOf } = deps.settings;
-  const report =
-    route && signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
+  const report = signed && (await providerOf(route).readCallback?.(signed, route, call?.id));
   if (report?.kind === "reported") return report;
   const fields = { account, ...(call === undefined ? {} : { call_id: call.id }) };
   if (report?.kind === "malformed") deps.log("warning", "callback.malformed", fields);
@@ -211,7 +230,7 @@ async function verified(
   warnUnverified(fields, deps);
   // The API has verified a webhook's callback, so one of both functions still holds a replaced secret.
   const isRenewing = deps.clock.now() - (signed?.receivedAt ?? 0) < secretsMsMax;
-  return isRenewing && route?.provider === "webhook"
+  return isRenewing && route.provider === "webhook"
     ? { retryAfterSeconds: verifyAgainSeconds }
     : "ack";
 }

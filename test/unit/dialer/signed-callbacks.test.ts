@@ -14,6 +14,11 @@ import {
   sendEach,
   webhook,
 } from "#test/support/dialer-calls.ts";
+import {
+  createBench as createResultsBench,
+  place as placeCalls,
+} from "#test/support/results-bench.ts";
+import { firstOf } from "#test/support/first-of.ts";
 
 const minuteMs = 60_000;
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
@@ -260,6 +265,48 @@ describe("a signed callback", () => {
     };
     await tell(bench, placed);
     expect(asked).toEqual([placed.route]);
+  });
+
+  it("to the address of an account that has left the plan is verified by the route of the call that its body names", async () => {
+    const bench = createBench();
+    const placed = await place(bench);
+    bench.changePlan({
+      agents: { other: { ...webhook, provider: "hook-eu" } },
+      providers: { "hook-eu": { type: "webhook" } },
+      results: { waitMinutes: 30 },
+    });
+    bench.told = async (_, along) => ({
+      kind: "reported",
+      result: busy,
+      optedOut: along.account === "webhook",
+      call: { id: placed.id, attempt: 1 },
+    });
+    const tellBody = async (body: object) => {
+      const whole = { ...signed, body: JSON.stringify(body) };
+      await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed: whole });
+      return bench.deliverEvents();
+    };
+    expect(await tellBody({})).toEqual(["ack"]);
+    expect(await rowOf(bench, placed)).toEqual(placed);
+    const without = bench.eventsOf("callback.without_row");
+    expect(without).toMatchObject([{ level: "warning", account: "webhook" }]);
+    expect(await tellBody({ room: { name: `${placed.id}-1` } })).toEqual(["ack"]);
+    expect(await rowOf(bench, placed)).toMatchObject({
+      result: { status: "busy" },
+      optedOut: true,
+    });
+  });
+
+  it("of a provider that signs none is a hint, as a header alone does not sign it", async () => {
+    const bench = createResultsBench();
+    const call = firstOf(await placeCalls(bench, 1));
+    const row = await rowOf(bench, call);
+    bench.record = async () => busy;
+    const callback = { kind: "callback", account: "twilio", signed } as const;
+    const of = { id: row.id, claim: row.claims.at(-1) ?? "" };
+    await bench.eventsQueue.send({ ...callback, call: of });
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect((await rowOf(bench, row)).result).toMatchObject({ status: "busy" });
   });
 
   it("that is not in its form is dropped, apart from one that does not verify", async () => {
