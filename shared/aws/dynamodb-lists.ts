@@ -1,6 +1,6 @@
 import { unreadable } from "../ports/unreadable.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
+import { outlivesRetention, pendingKeptMs } from "../events/outbox-rows.ts";
 import { firstCallIdAt, timeOfId } from "../calls/ids.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
 import type { CallLedger, ListOf, Page } from "../ports/ledger.ts";
@@ -86,7 +86,7 @@ export function createDynamoLists(
       return {
         rows: rows
           .filter((row) => row.acceptedAt < before && attentionStates.includes(row.state))
-          .filter((row) => !isPending(row) || row.acceptedAt < before - pendingKeptMs)
+          .filter((row) => !outlivesRetention(row) || row.acceptedAt < before - pendingKeptMs)
           .map(({ id, state }) => ({ id, state })),
         next: found.length < limit ? undefined : textIn(found.at(-1) ?? {}, "sk"),
       };

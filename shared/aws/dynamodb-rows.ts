@@ -4,7 +4,7 @@ import { dialingPrefix, dialingIn, watchLane, parseLane } from "../calls/lane.ts
 import { pack, unpack } from "../ports/packed.ts";
 import { parseRow, toStoredRow } from "../ports/stored-row.ts";
 import { attentionStates, type CallState } from "../calls/states.ts";
-import { isPending, pendingKeptMs } from "../events/outbox-rows.ts";
+import { outlivesRetention, pendingKeptMs } from "../events/outbox-rows.ts";
 import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { type DialingCall, requestListsOf } from "../ports/ledger.ts";
 import type { Item } from "./dynamodb-client.ts";
@@ -45,7 +45,7 @@ export function toItem(row: CallRow, endsAt: number): Item {
     version: text(version),
     numberHash: bytes(Buffer.from(numberHash, "hex")),
     week: text(`${weekOf(timeOfId(id))}#${shardOf(id, shards)}`),
-    ttl: number(Math.ceil((isPending(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
+    ttl: number(Math.ceil((outlivesRetention(row) ? endsAt + pendingKeptMs : endsAt) / 1000)),
   };
   const lists = requestListsOf(row);
   const { client, campaign } = lists;

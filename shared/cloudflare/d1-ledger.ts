@@ -2,7 +2,7 @@ import { toRowsRead } from "../ports/unreadable.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { dialingPrefix, dialingIn } from "../calls/lane.ts";
 import { attentionStates, type CallState, statesWhere } from "../calls/states.ts";
-import { pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
+import { awaitedStates, pendingKeptMs, pendingOf } from "../events/outbox-rows.ts";
 import { firstCallIdAt } from "../calls/ids.ts";
 import {
   type CallLedger,
@@ -78,9 +78,9 @@ LIMIT ?3`;
 /** Rows after ?1 and below ?2, accepted before ?3, at most ?4; bounded like `listOfState`. */
 const ended = `
 SELECT id, state FROM (
-  SELECT id, state, deliver_to, accepted_at FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
+  SELECT id, state, due_at, deliver_to, accepted_at FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT ${looksMax})
 WHERE state IN (${quoted(purgedStates)}) AND accepted_at < CASE
-  WHEN deliver_to GLOB '${pendingOf("*")}' THEN ?3 - ${pendingKeptMs} ELSE ?3 END
+  WHEN deliver_to GLOB '${pendingOf("*")}' OR (due_at IS NOT NULL AND state IN (${quoted(awaitedStates)})) THEN ?3 - ${pendingKeptMs} ELSE ?3 END
 UNION ALL SELECT id, NULL FROM (
   SELECT id FROM calls WHERE id > ?1 AND id < ?2 ORDER BY id LIMIT 1 OFFSET ${looksMax - 1})
 LIMIT ?4`;

@@ -11,7 +11,7 @@ import {
 import type { CallResult } from "../calls/call-result.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { isLaterTry, triesLeft } from "../calls/chain.ts";
-import { type CallState, states } from "../calls/states.ts";
+import { type CallState, states, statesWhere } from "../calls/states.ts";
 import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { leastSequenceOf } from "../calls/lost-time.ts";
 import { hasEnded } from "../calls/ended.ts";
@@ -42,8 +42,8 @@ export function exhaustedOf(receiver: string): string {
 }
 
 /**
- * Time after its retention for which a row with pending events is stored. Tries take three days, so such a receiver
- * has failed for long or is no longer in the plan.
+ * Time after its retention for which a row with pending events, or of a call that is not over, is stored. Tries take three
+ * days, so such a receiver has failed for long or is no longer in the plan.
  */
 export const pendingKeptMs = 90 * dayMs;
 
@@ -51,6 +51,19 @@ export const pendingKeptMs = 90 * dayMs;
 export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
   return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
+
+/**
+ * True if a row is stored for longer than its retention: it has pending events, or its call or result is still to come, as
+ * of a call-back that was promised before the retention was lowered.
+ */
+export function outlivesRetention(row: Pick<CallRow, "deliverTo" | "state" | "dueAt">): boolean {
+  return isPending(row) || (row.dueAt !== null && awaitedStates.includes(row.state));
+}
+
+/** States of calls that wait to be dialed or for their results. An unresolved call is purged with an alarm instead. */
+export const awaitedStates = /* @__PURE__ */ statesWhere(
+  ({ lane, purge }) => lane !== null && purge !== "alarm",
+);
 
 /**
  * Adds a call's new events to its row, as part of the row's write. They are derived from the row alone, so that a

@@ -110,7 +110,7 @@ export interface CallLedger {
   listOldest(query: { state: CallState; after?: string | undefined; limit: number }): Promise<Page>;
   /**
    * Lists rows of calls accepted before `before` that are no longer WAITING or DIALING, oldest first, after `after`;
-   * rows with pending events only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows
+   * rows with pending events or an awaited result only if they were accepted `pendingKeptMs` earlier. An adapter whose engine deletes rows
    * itself lists only unresolved ones, which must be logged.
    */
   ended(query: {

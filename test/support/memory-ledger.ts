@@ -2,7 +2,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import { dialingPrefix, dialingIn } from "#shared/calls/lane.ts";
 import { frozen } from "./frozen.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
-import { isPending, pendingKeptMs } from "#shared/events/outbox-rows.ts";
+import { outlivesRetention, pendingKeptMs } from "#shared/events/outbox-rows.ts";
 import { toRowsRead } from "#shared/ports/unreadable.ts";
 import { states } from "#shared/calls/states.ts";
 import { firstCallIdAt, requestIdOf } from "#shared/calls/ids.ts";
@@ -132,7 +132,7 @@ export function createMemoryLedger(stored: Map<string, Stored> = new Map()): Cal
           ({ id, acceptedAt }) => id > after && id < firstCallIdAt(before) && acceptedAt < before,
         )
         .filter(({ state }) => states[state].purge !== "never")
-        .filter((row) => !isPending(row) || row.acceptedAt < before - pendingKeptMs)
+        .filter((row) => !outlivesRetention(row) || row.acceptedAt < before - pendingKeptMs)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, limit)
         .map(({ id, state }) => ({ id, state }));

@@ -2,6 +2,7 @@ import { readRows } from "#test/support/reads.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { type CallState, callStates } from "#shared/calls/states.ts";
+import { resultsLane } from "#shared/calls/lane.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import type { CallLedger, ListOf } from "#shared/ports/ledger.ts";
 import {
@@ -69,6 +70,17 @@ export function describeEnding(
       await write(used, aRowIn("REJECTED", { acceptedAt, ...untold }), old);
       const found = idsOf(await endedBy(9));
       expect(found.toSorted()).toEqual([used.id, old.id].toSorted());
+    });
+
+    it("leaves out placed calls whose results are still to come, for another ninety days", async () => {
+      const awaited = { lane: resultsLane({ account: "twilio" }), dueAt: suiteNow };
+      const old = aRowIn("PLACED", { acceptedAt: acceptedAt - 90 * day, ...awaited });
+      // An unresolved call is in `ended` however it is due, as its purge raises an alarm.
+      const unknown = aRowIn("UNKNOWN", { acceptedAt });
+      await write(aRowIn("PLACED", { acceptedAt, ...awaited }), old, unknown);
+      const found = idsOf(await endedBy(9));
+      const expected = [old, unknown].filter(({ state }) => told.includes(state));
+      expect(found.toSorted()).toEqual(idsOf(expected).toSorted());
     });
 
     it("reports every row once, page by page", async () => {
