@@ -48,7 +48,7 @@ export function exhaustedOf(receiver: string): string {
 export const pendingKeptMs = 90 * dayMs;
 
 /** True if a row has events that are still to be delivered. */
-export function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
+function isPending({ deliverTo }: Pick<CallRow, "deliverTo">): boolean {
   return deliverTo !== null && deliverTo.startsWith(pendingOf(""));
 }
 

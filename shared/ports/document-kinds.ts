@@ -95,7 +95,7 @@ const kinds = {
       entries: z.array(z.looseObject({ call: z.string(), claim: z.string(), at: time })),
       /** Mean duration of ended calls in milliseconds, weighted to recent ones. Null: none has ended. */
       meanMs: z.nullable(z.number()),
-      /** In the first part: number of parts that a limit has needed. Absent: one, or as many as the plan's limit. */
+      /** In the first part: number of parts that a limit has needed. Absent: one. */
       parts: z.optional(z.number()),
     }),
   /** Key: account. Its load and speed, as dispatchers and dialers have measured them; absent: not measured yet. */

@@ -31,14 +31,18 @@ export function liveKeysOf(account: string, limit: number): DocumentKey<"live-ca
   }));
 }
 
-/** Names the documents that an account needed under a former, higher limit. Its first document has their number. */
+/** Returns the number of documents that an account has had under any limit, as its first one notes. */
+export function livePartsIn(read: DocumentsRead, account: string): number {
+  return read.get("live-calls", `0 ${account}`)?.value.parts ?? 1;
+}
+
+/** Names the documents that an account needed under a former, higher limit. */
 export function formerLiveKeysOf(
   read: DocumentsRead,
   { account, limit }: { account: string; limit: number },
 ): DocumentKey<"live-calls">[] {
-  const keysNow = liveKeysOf(account, limit);
-  const parts = keysNow[0] && read.get("live-calls", keysNow[0].key)?.value.parts;
-  return liveKeysOf(account, (parts ?? 0) * entriesMax).slice(keysNow.length);
+  const count = Math.ceil(limit / entriesMax);
+  return liveKeysOf(account, livePartsIn(read, account) * entriesMax).slice(count);
 }
 
 /** Returns the number of live calls that one of these documents may hold. */

@@ -1,4 +1,3 @@
-import type { Route } from "#shared/calls/call-request.ts";
 import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
@@ -30,12 +29,14 @@ export async function sendPolls(
   const { plan } = settings;
   const planned = findPlannedAccounts(plan);
   const mayFollow = Object.keys({ ...plan.retries, ...plan.callBacks }).length > 0;
-  const isRecording = (route: Route) => settings.providerOf(route).recordsOptOuts === true;
-  const recording = Object.values(plan.agents).filter(isRecording);
-  const ofOptOuts = new Set<string>(recording.map(({ account }) => account));
+  const recording = new Set(
+    Object.values(plan.agents).flatMap((route): string[] =>
+      settings.providerOf(route).recordsOptOuts === true ? [route.account] : [],
+    ),
+  );
   const sentAt = clock.now();
   const seen = planned
-    .filter((account) => mayFollow || ofOptOuts.has(account))
+    .filter((account) => mayFollow || recording.has(account))
     .map((account) => [account, sentAt] as const);
   const all = Object.entries({ ...former, ...Object.fromEntries(seen) });
   const plannedAt = Object.fromEntries(all.filter(([, at]) => at > sentAt - knownMs));

@@ -91,14 +91,12 @@ async function findRouteOf(
   { account, call, signed }: Callback,
   deps: Pick<DialerDeps, "settings" | "ledger">,
 ): Promise<Route | undefined> {
-  const readRoute = async (id: string | undefined) => {
-    const { route } = (id === undefined ? undefined : await readRow(id, deps)) ?? {};
-    return route?.account === account ? route : undefined;
-  };
-  const ofCall = await readRoute(call?.id);
   const { agents } = deps.settings.plan;
-  const planned = ofCall ?? Object.values(agents).find((one) => one.account === account);
-  return planned ?? readRoute(call === undefined ? findCallId(signed?.body ?? "") : undefined);
+  const planned = Object.values(agents).find((one) => one.account === account);
+  const id =
+    call === undefined && planned === undefined ? findCallId(signed?.body ?? "") : call?.id;
+  const { route } = (id === undefined ? undefined : await readRow(id, deps)) ?? {};
+  return route?.account === account ? route : planned;
 }
 
 /**

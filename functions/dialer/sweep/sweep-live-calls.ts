@@ -1,16 +1,15 @@
 import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { minuteMs } from "#shared/lib/units.ts";
 import { gatherLive, leaveLive } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import {
-  formerLiveKeysOf,
   type LiveCall,
   liveCallsIn,
   liveKeysOf,
   liveMsMax,
+  livePartsIn,
 } from "#shared/rules/live-calls.ts";
 
 /** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
@@ -37,7 +36,9 @@ export async function sweepLiveCalls(
   if (limits.size === 0) return;
   const keys = [...limits].flatMap(([account, { limit }]) => liveKeysOf(account, limit));
   let read = await documents.read(keys);
-  const spread = [...limits].filter(([account, { limit }]) => isSpread(account, limit, read));
+  const spread = [...limits].filter(
+    ([account, { limit }]) => livePartsIn(read, account) !== liveKeysOf(account, limit).length,
+  );
   for (const [account, { limit }] of spread) await gatherLive(account, limit, deps);
   if (spread.length > 0) read = await documents.read(keys);
   const now = clock.now();
@@ -51,18 +52,6 @@ export async function sweepLiveCalls(
       deps,
     );
   }
-}
-
-/** True if an account's first document does not say yet how many there are, or has named more than its limit needs. */
-function isSpread(account: string, limit: number, read: DocumentsRead): boolean {
-  const [first, ...others] = liveKeysOf(account, limit).map(
-    ({ kind, key }) => read.get(kind, key)?.value,
-  );
-  const { parts = 1 } = first ?? {};
-  const isFormer = formerLiveKeysOf(read, { account, limit }).length > 0;
-  return (
-    isFormer || (parts <= others.length && others.some((one) => (one?.entries.length ?? 0) > 0))
-  );
 }
 
 /** True if the call may be live, by its row. */
