@@ -9,6 +9,11 @@ const servedMax = 200;
 /** Maximum dispatched rows that the next dispatcher gets, of an account with a pace and of all. */
 const sentOfAccountMax = 8;
 const sentMax = 200;
+/**
+ * Maximum characters of all accounts as JSON: an item of DynamoDB has at most 400 KB. Accounts with the most calls in
+ * flight come first.
+ */
+const charactersMax = 250_000;
 /** Minimum calls in flight of an account whose queue lags. */
 const laggingMin = 5;
 
@@ -31,12 +36,16 @@ export interface AccountRecords {
   beginTick(paused: ReadonlySet<string>): void;
   /** The rows that the last dispatcher dispatched last. */
   sentBefore(): SentRow[];
-  /**
-   * Returns everything that the next dispatcher gets.
-   *
-   * @param paced accounts with a pace, of whose dispatched rows the next dispatcher must not plan the permits again
-   */
-  toDocument(inFlight: InFlight, paced: ReadonlySet<string>): Notes;
+  /** Returns everything that the next dispatcher gets. Accounts without calls are forgotten. */
+  toDocument(inFlight: InFlight, accounts: HandedOver): Notes;
+}
+
+/** Accounts of which the next dispatcher gets more than of others. */
+interface HandedOver {
+  /** Accounts with a pace, of whose dispatched rows the next dispatcher must not plan the permits again. */
+  paced: ReadonlySet<string>;
+  /** Accounts with backlogs. Absent while not all backlogs are known. */
+  waiting?: ReadonlySet<string> | undefined;
 }
 
 export function createAccountRecords(former: Readonly<Notes>): AccountRecords {
@@ -89,28 +98,46 @@ export function createAccountRecords(former: Readonly<Notes>): AccountRecords {
       Object.entries(former).flatMap(([account, { sent }]) =>
         sent.map((row) => ({ ...row, account })),
       ),
-    toDocument(inFlight, paced) {
+    toDocument(inFlight, { paced, waiting }) {
       const sent = [...inFlight.rows()].filter(({ account }) => paced.has(account));
       return withSentRows(
-        entries,
+        withCalls(entries, inFlight, waiting),
         Map.groupBy(sent, ({ account }) => account),
       );
     },
   };
 }
 
-/** Returns the facts of accounts, with the last dispatched rows of each. */
-function withSentRows(
+/** Returns the accounts with calls that wait, are in flight or were just completed, those in flight first. */
+function withCalls(
   entries: ReadonlyMap<string, AccountEntry>,
+  inFlight: InFlight,
+  waiting: HandedOver["waiting"],
+): [string, AccountEntry][] {
+  const countOf = ([account]: readonly [string, unknown]) => inFlight.countOf(account);
+  const isWaiting = (account: string) => waiting === undefined || waiting.has(account);
+  return [...entries]
+    .filter(
+      (one) => isWaiting(one[0]) || countOf(one) > 0 || one[1].completed.some((count) => count > 0),
+    )
+    .toSorted((one, other) => countOf(other) - countOf(one));
+}
+
+/** Returns the facts of as many accounts as the document holds, with the last dispatched rows of each. */
+function withSentRows(
+  entries: readonly (readonly [string, AccountEntry])[],
   sent: ReadonlyMap<string, readonly SentRow[]>,
 ): Notes {
   let left = sentMax;
+  let charactersLeft = charactersMax;
   return Object.fromEntries(
-    [...entries].map(([account, entry]) => {
+    entries.flatMap(([account, entry]) => {
       const rows = (sent.get(account) ?? []).slice(-sentOfAccountMax).slice(0, left);
       left -= rows.length;
       const kept = rows.map(({ id, dueAt, backlog, at }) => ({ id, dueAt, backlog, at }));
-      return [account, { ...entry, sent: kept }];
+      const facts = { ...entry, sent: kept };
+      charactersLeft -= JSON.stringify([account, facts]).length;
+      return charactersLeft < 0 ? [] : [[account, facts]];
     }),
   );
 }

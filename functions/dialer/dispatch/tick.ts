@@ -146,11 +146,11 @@ export function toHandover({
   waits,
   tickedAt,
 }: DispatcherState): Handover {
-  const paced = [...snapshot.all()].flatMap((one) =>
-    isPaced(one.target.account) ? one.account : [],
-  );
+  const all = [...snapshot.all()];
+  const paced = new Set(all.flatMap((one) => (isPaced(one.target.account) ? one.account : [])));
+  const waiting = snapshot.isReading() ? undefined : new Set(all.map(({ account }) => account));
   return {
-    accounts: records.toDocument(inFlight, new Set(paced)),
+    accounts: records.toDocument(inFlight, { paced, waiting }),
     waits: waits.toDocument(),
     ...(tickedAt === undefined ? {} : { tickedAt }),
   };

@@ -41,7 +41,7 @@ describe("the speeds that a dispatcher measures", () => {
       notes.recordCompleted("one", { ...seen, at });
       notes.recordShare("one", { ...share, why: "calls_per_day", isBySpeed });
     };
-    const speedOf = () => notes.toDocument(createInFlight(), new Set())["one"]?.speed;
+    const speedOf = () => notes.toDocument(createInFlight(), { paced: new Set() })["one"]?.speed;
     for (let at = 0; at <= 8_000; at += 2_000) look(at, false);
     expect(speedOf()?.calls ?? 0).toBe(0);
     for (let at = 10_000; at <= 14_000; at += 2_000) look(at, true);

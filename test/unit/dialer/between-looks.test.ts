@@ -100,7 +100,7 @@ describe("the reason for which an account stands still", () => {
   it("is a pause only while the pause lasts", () => {
     const entry = { client: "", agents: {}, completed: [], allowance: 0, why: null, sent: [] };
     const notes = createAccountRecords({ [account]: entry });
-    const why = () => notes.toDocument(createInFlight(), new Set())[account]?.why;
+    const why = () => notes.toDocument(createInFlight(), { paced: new Set() })[account]?.why;
     notes.beginTick(new Set([account]));
     expect(why()).toBe("paused");
     notes.beginTick(new Set());
@@ -150,5 +150,49 @@ describe("why an account stands still", () => {
     bench.advance(5000);
     await bench.dispatch();
     expect((await noted(bench))?.why).toBeNull();
+  });
+});
+
+describe("the accounts of the dispatcher's document", () => {
+  const entry = { client: "", agents: {}, completed: [0, 0], allowance: 25, why: null, sent: [] };
+  const paced = new Set<string>();
+
+  it("are those with calls that wait, are in flight, or were just completed", () => {
+    const inFlight = createInFlight();
+    const notes = createAccountRecords({
+      left: entry,
+      waiting: entry,
+      flying: entry,
+      completing: { ...entry, completed: [0, 1] },
+    });
+    inFlight.send({ id: "call_1", dueAt: 0, backlog: "crm", account: "flying", at: 0 });
+    const namesOf = (waiting?: Set<string>) =>
+      Object.keys(notes.toDocument(inFlight, { paced, waiting })).toSorted();
+    expect(namesOf(new Set(["waiting"]))).toEqual(["completing", "flying", "waiting"]);
+    expect(namesOf()).toEqual(["completing", "flying", "left", "waiting"]);
+  });
+
+  it("fit into an item of DynamoDB, those with calls in flight first", () => {
+    const inFlight = createInFlight();
+    const names = Array.from({ length: 5_000 }, (_, n) => `test:customer-${n}:webhook`);
+    const notes = createAccountRecords(Object.fromEntries(names.map((name) => [name, entry])));
+    const flying = names.at(-1) ?? "";
+    inFlight.send({ id: "call_1", dueAt: 0, backlog: "crm", account: flying, at: 0 });
+    const accounts = notes.toDocument(inFlight, { paced, waiting: new Set(names) });
+    expect(accounts).toHaveProperty([flying]);
+    const { byteLength } = Buffer.from(JSON.stringify(accounts));
+    expect(byteLength).toBeGreaterThan(200_000);
+    expect(byteLength).toBeLessThan(300_000);
+  });
+
+  it("are forgotten with their backlogs, such as those of test clients", inSlowTier, async () => {
+    const bench = createDialerBench({ startAt });
+    for (let n = 0; n < 3; n++) await putWaiting(bench, 1, 0, { client: `test:customer-${n}` });
+    await bench.simulate(60);
+    const accountsOf = async () =>
+      Object.keys((await documentOf(bench, "dispatcher", "dispatcher"))?.value.accounts ?? {});
+    expect(await accountsOf()).not.toEqual([]);
+    await bench.simulate(86_400, { sweepSeconds: 600, dispatchEverySeconds: 600 });
+    expect(await accountsOf()).toEqual([]);
   });
 });
