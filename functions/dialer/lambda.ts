@@ -14,6 +14,7 @@ import { sendByNode } from "#shared/aws/node-client.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { readDialerSettings } from "#shared/settings/settings.ts";
 import { createDialerMemory } from "./runtime/memory.ts";
+import { retryLater } from "./runtime/retry-later.ts";
 import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
@@ -85,24 +86,28 @@ export async function handler(
   event: SQSEvent | ScheduledEvent,
   context: Context,
 ): Promise<SQSBatchResponse | undefined> {
-  const handlers = await wire();
   const deadline = Date.now() + context.getRemainingTimeInMillis();
-  if ("Records" in event) return deliver(event, handlers, deadline);
+  // A failed invocation would hide its messages for the visibility timeout, six times as long as it may run.
+  if ("Records" in event) return deliver(event, await wire().catch(() => undefined), deadline);
+  const handlers = await wire();
   await handlers[event.scheduled](deadline);
   return undefined;
 }
 
-/** Handles queue messages and reports those to retry by their ids. */
+/** Handles queue messages and reports those to retry by their ids: all, where the settings cannot be read. */
 async function deliver(
   event: SQSEvent,
-  handlers: Handlers,
+  handlers: Handlers | undefined,
   deadline: number,
 ): Promise<SQSBatchResponse> {
   const delivered = event.Records.map((record) =>
     toSqsDelivery(record, platform.s3, platform.bucket),
   );
   const queue = handlerFor(event.Records[0]?.eventSourceARN ?? "");
-  const answers = await handlers[queue](delivered, deadline);
+  const answers =
+    handlers === undefined
+      ? delivered.map(({ attempt }) => retryLater(attempt))
+      : await handlers[queue](delivered, deadline);
   const again = event.Records.flatMap(({ messageId, receiptHandle }, index) => {
     const answer = answers[index];
     if (answer === "ack") return [];

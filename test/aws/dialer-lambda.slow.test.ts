@@ -1,5 +1,9 @@
 import { listDocuments, readRow } from "#test/support/reads.ts";
-import { ReceiveMessageCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
+import {
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+} from "@aws-sdk/client-sqs";
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { handler as dialerHandler } from "#functions/dialer/lambda.ts";
@@ -101,6 +105,32 @@ async function keep(dead: SQSEvent): Promise<SQSBatchResponse> {
 }
 
 describe("the dialer's Lambda function", () => {
+  it("shows its messages again soon where a cold start cannot read its settings", async () => {
+    const unreachable = {
+      SECRET_IDS: "settings",
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: "http://127.0.0.1:9",
+    };
+    Object.assign(process.env, unreachable);
+    for (const MessageBody of ['{"kind":"of a cold start"}', '{"kind":"of nobody"}']) {
+      await engines.sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }));
+    }
+    const received = await receive();
+    const record = received.find(({ body }) => body.includes("cold"));
+    if (record === undefined) throw new Error("nothing was received");
+    expect(await handler({ Records: [record] }, context)).toEqual({
+      batchItemFailures: [{ itemIdentifier: record.messageId }],
+    });
+    await expect(handler({ scheduled: "sweep" }, context)).rejects.toThrow("settings");
+    for (const name of Object.keys(unreachable)) delete process.env[name];
+    // The queue would show both again after a second, but the handled one is hidden for five.
+    await new Promise((next) => setTimeout(next, 1500));
+    const again = await receive();
+    expect(again.map(({ body }) => body)).toEqual(['{"kind":"of nobody"}']);
+    for (const { receiptHandle: ReceiptHandle } of [record, ...again]) {
+      await engines.sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle }));
+    }
+  });
+
   it("dials what it can, reports the rest by id, and hides it for the retry delay", async () => {
     // Fresh calls of an account that has never answered wait for a dispatcher.
     const documents = createDynamoDocuments(engines.dynamo, "ledger", {
