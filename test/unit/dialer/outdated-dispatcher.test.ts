@@ -62,4 +62,24 @@ describe("a dispatcher that was begun before a deployment", () => {
     await bench.simulate(240);
     expect(await holderOf(bench)).toBe(second);
   });
+
+  it("ends no call in the tick in which it learns that another one has taken over", async () => {
+    const { bench, others } = createBench(
+      {},
+      { other: { destinations: { allow: ["US"] } }, readMs: 0 },
+    );
+    const request = { phone_number: "+442071838750", agent_id: "agent_sales" };
+    const calls = await putWaiting(bench, 3, 0, { request });
+    let beats = 0;
+    bench.breakDocuments({
+      write: async (changes) =>
+        changes.some(({ next }) => next.kind === "dispatcher") && ++beats > 1
+          ? changes.map(() => false)
+          : bench.documents.write(changes),
+    });
+    bench.deps.settings = others.settings;
+    await bench.dispatch();
+    expect(beats).toBe(2);
+    expect(new Set(await statesOf(bench, calls))).toEqual(new Set(["WAITING"]));
+  });
 });

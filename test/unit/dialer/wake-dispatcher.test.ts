@@ -31,6 +31,26 @@ describe("a writer of a row that is due", () => {
     expect(woken).toBe(count);
   });
 
+  it.each([
+    ["an older plan", "other", -1, 1],
+    ["a newer plan", "other", 1, 0],
+    ["the same plan", undefined, -1, 0],
+  ])(
+    "wakes as many dispatchers as are due where one beats with %s",
+    async (_, other, ms, count) => {
+      const bench = createBench({ isNew: true });
+      const [{ hash, readAt }, now] = [bench.deps.settings.planRead, bench.now()];
+      const plan = { hash: other ?? hash, readAt: readAt + ms };
+      const value = { holder: "alive", since: now, beatAt: now, plan, accounts: {} };
+      await putDocument(bench, { kind: "dispatcher", key: "dispatcher" }, value);
+      let woken = 0;
+      bench.deps.wakeDispatcher = async () => void (woken += 1);
+      await bench.send(message(aCallNow(bench)));
+      await bench.deliver();
+      expect(woken).toBe(count);
+    },
+  );
+
   it("wakes none for rows that are due later, and is not held up by one that cannot be woken", async () => {
     const plan = { callingHours: { default: { "mon-sun": ["12:00-17:00"] } } };
     const bench = createBench({ isNew: true, plan });
