@@ -91,8 +91,8 @@ export async function makeNextTries(
 }
 
 /**
- * Decides a new try: it waits for its time, unless the chain has ended meanwhile. A try that may have been dialed in the
- * time that a restore lost is reviewed, as an end would say that nobody was phoned.
+ * Decides a new try: it waits for its time, unless the chain has ended meanwhile. If it may have been dialed in the time that a
+ * restore lost, it is reviewed then, as an end would say that nobody was phoned. One that waits is reviewed once it is due.
  */
 function decideTry(row: CallRow, call: ToWrite["call"], known: DecisionFacts): Decided {
   const dueAt = row.next?.dueAt ?? known.now;
@@ -101,10 +101,11 @@ function decideTry(row: CallRow, call: ToWrite["call"], known: DecisionFacts): D
   try {
     const resolved = known.resolver.resolve(call, undefined);
     const facts = { ...known, at: dueAt };
+    const end = isSuperseded(row) ? findVerdict(ends, resolved, facts) : placedBefore;
+    if (end === undefined) return waits;
     const lost = findVerdict(trusted, resolved, facts);
-    if (lost === undefined && !isSuperseded(row)) return placedBefore;
-    const end = lost ?? findVerdict(ends, resolved, facts);
-    return end === undefined ? waits : toDecided(end, dueAt);
+    if (lost !== undefined) return toDecided(lost, dueAt);
+    return "kind" in end ? toDecided(end, dueAt) : end;
   } catch {
     return isSuperseded(row) ? waits : placedBefore; // unreadable documents are read again when the try is due
   }
