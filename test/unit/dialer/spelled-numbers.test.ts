@@ -5,6 +5,7 @@ import { inSlowTier } from "#test/support/per-tier.ts";
 
 /** Pairs of numbers by which one phone rings, or may. */
 const pairs = [
+  ["+5491123456789", "+541123456789"],
   ["+525512345678", "+5215512345678"],
   ["+5511987654321", "+551187654321"],
   ["+551187654321", "+5511987654321"],
@@ -42,7 +43,7 @@ describe("a number in another form", () => {
     await neverCall(bench, "+5511933334444");
     await sendEach(
       bench,
-      ...["+551133334444", "+5491123456789", "+541123456789"].map((phone_number) =>
+      ...["+551133334444", "+541123456789", "+542211234567"].map((phone_number) =>
         aCallNow(bench, { phone_number }),
       ),
     );
