@@ -89,7 +89,8 @@ export function isE164(text: string): boolean {
 const twins: readonly (readonly [RegExp, string, string])[] = [
   // A Brazilian mobile number with and without its ninth digit (Anatel, Resolução 553/2010: a 9 before eight digits from 6 to 9 on).
   [/^\+55(?<area>\d\d)9?(?<rest>[6-9]\d{7})$/, "+55$<area>9$<rest>", "+55$<area>$<rest>"],
-  // An Argentine mobile number with the 9 that is dialed from abroad, and without it (ITU-T E.129, Argentina).
+  // An Argentine mobile number with the 9 that is dialed from abroad, and without it, as mobile phones share area codes with
+  // landlines (support.toku.co/hc/en-us/articles/28286847786649).
   [/^\+549?(11\d{8}|[23]\d{9})$/, "+549$1", "+54$1"],
 ];
 

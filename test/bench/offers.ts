@@ -33,8 +33,8 @@ const dialingCpuMsAssumed = 2;
 /** Bytes of Lambda's own log lines per invocation, and API Gateway's per request. */
 const platformLogBytes = 300;
 /**
- * Bytes that Cloudflare adds to each line of a Worker: `$workers` and `$metadata` without the message, as in a published
- * event of 2026-08-30 (github.com/cloudflare/mcp-server-cloudflare shows their fields). Invocations themselves are not logged.
+ * Bytes that Cloudflare adds to each line of a Worker: `$workers` and `$metadata` without the message, as in two
+ * published events, of December 2025 and of 2026-08-30. Invocations themselves are not logged.
  */
 const lineAttributesBytes = 800;
 /** Days that Cloudflare stores them. */

@@ -22,7 +22,7 @@ export async function takeSplitLane(
   const own = lanesOf(client, deps.consumers);
   const read = await deps.documents.read(own);
   const free = own.filter(({ kind, key }) => read.get(kind, key) === undefined);
-  // Those that find the same lanes free begin with different ones.
+  // Deliveries that find the same lanes free begin with different lanes.
   const start = Math.floor(deps.random.fraction() * free.length);
   for (const name of [...free.slice(start), ...free.slice(0, start)]) {
     const lease = { ...name, value: {}, expiresAt: deps.clock.now() + laneMsMax };

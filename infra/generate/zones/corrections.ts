@@ -15,7 +15,7 @@ export const corrections: readonly Correction[] = [
     prefixes: "569",
     zones: "America/Punta_Arenas America/Santiago Pacific/Easter",
     source:
-      "Mobile numbers begin with 9 all over Chile (Subtel's numbering plan): https://en.wikipedia.org/wiki/Telephone_numbers_in_Chile. libphonenumber has one pattern for them and landlines, and the map gives them to Santiago",
+      "Mobile numbers begin with 9 all over Chile: https://en.wikipedia.org/wiki/Telephone_numbers_in_Chile. libphonenumber has one pattern for them and landlines, and the map gives them to Santiago",
   },
   {
     prefixes: "1689",
@@ -27,7 +27,7 @@ export const corrections: readonly Correction[] = [
     prefixes: "29997",
     zones: "America/Nuuk America/Thule",
     source:
-      "Qaanaaq: the map gives it the clock of the air base; https://www.statoids.com/tgl.html and arctictoday.com (2019) give that clock to the base alone",
+      "Qaanaaq: the map gives it the clock of the air base; https://mm.icann.org/pipermail/tz/2001-June/036670.html and arctictoday.com (2019) give that clock to the base alone, https://clocks.world/time/greenland gives it to Qaanaaq too",
   },
   {
     prefixes: "617",
