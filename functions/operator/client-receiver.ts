@@ -1,11 +1,27 @@
-import { answerNoneAllowed } from "../api/requests/client-receivers.ts";
-import { storeReceiver, putReceiverAnswer, receiverBody } from "../api/requests/receivers.ts";
+import type { Context } from "hono";
+import { clientOfPath } from "#shared/calls/client-path.ts";
+import * as z from "#shared/lib/zod.ts";
+import type { ApiEnv } from "../api/http/context.ts";
+import {
+  answerNoneAllowed,
+  changeReceivers,
+  readReceivers,
+  withoutReceiver,
+} from "../api/requests/client-receivers.ts";
+import {
+  putReceiverAnswer,
+  receiverBody,
+  receiverView,
+  storeReceiver,
+  toReceiverView,
+  withoutQuery,
+} from "../api/requests/receivers.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { declareRoute } from "../api/http/route.ts";
 import { requireClient } from "./clients.ts";
 
 /** Name of the receiver that operators make. The client sees it by this name at /v1/receivers. */
-const name = "main";
+const mainName = "main";
 
 const putClientReceiver = declareRoute({
   operationId: "putClientReceiver",
@@ -26,8 +42,51 @@ const putClientReceiver = declareRoute({
     if (deps.plan.clientReceivers === false) return answerNoneAllowed(c);
     const of = await requireClient(c, deps);
     if (of instanceof Response) return of;
-    return storeReceiver(c, { client: of.name, name, body, action: "put_client_receiver" }, deps);
+    return storeReceiver(
+      c,
+      { client: of.name, name: mainName, body, action: "put_client_receiver" },
+      deps,
+    );
   },
 });
 
-export const clientReceiverRoutes = [putClientReceiver];
+const listClientReceivers = declareRoute({
+  operationId: "listClientReceivers",
+  summary: "A client's own receivers of events, without the query of their URLs",
+  description: "Of any client, also one that only API_TOKENS has.",
+  method: "get",
+  path: "/clients/:id/receivers",
+  answer: z.strictObject({ receivers: z.array(z.strictObject(receiverView)) }),
+  async handle({ c, deps }) {
+    const receivers = Object.entries(await readReceivers(clientIn(c), deps));
+    return {
+      receivers: receivers.map(([name, one]) => ({
+        ...toReceiverView(name, one, deps),
+        url: withoutQuery(one.url),
+      })),
+    };
+  },
+});
+
+const deleteClientReceiver = declareRoute({
+  operationId: "deleteClientReceiver",
+  summary: "Delete a client's own receiver; its pending events are not delivered",
+  description: "Of any client, also one that only API_TOKENS has. It gets nothing within a minute.",
+  method: "delete",
+  role: "configure",
+  path: "/clients/:id/receivers/:name",
+  answer: z.strictObject({ client: z.string(), name: z.string() }),
+  problems: [404],
+  async handle({ c, deps }) {
+    const client = clientIn(c);
+    const name = c.req.param("name") ?? "";
+    const change = withoutReceiver(c, name);
+    const action = "delete_client_receiver";
+    const left = await changeReceivers(c, { client, name, action, change }, deps);
+    return left instanceof Response ? left : { client, name };
+  },
+});
+
+const clientIn = (c: Context<ApiEnv>) => clientOfPath(c.req.param("id") ?? "");
+
+export const clientReceiverRoutes = [putClientReceiver, listClientReceivers, deleteClientReceiver];

@@ -11,6 +11,7 @@ import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 import { foreignCursor } from "../api/http/cursors.ts";
 import { answerProblem } from "../api/http/problem.ts";
+import { deleteAllReceivers } from "../api/requests/client-receivers.ts";
 import { refuseWithoutRole } from "./roles.ts";
 import { refuseAboveBudget } from "../api/actions/write-budgets.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -83,10 +84,20 @@ const putClient = declareRoute({
   method: "put",
   role: "configure",
   path: "/clients/:id",
-  body: z.strictObject({ agents: agentsField, quota: z.optional(z.nullable(quotaSchema)) }),
+  body: z.strictObject({
+    agents: agentsField,
+    quota: z.optional(z.nullable(quotaSchema)),
+    reuse: z
+      .optional(z.literal(true))
+      .check(
+        z.describe(
+          "Takes the name of a client that was removed, whose requests the tokens can then read: without it 409, until these are deleted",
+        ),
+      ),
+  }),
   answer: putSchema,
   problems: [403, 404, 409],
-  async handle({ c, deps, body: { agents, quota } }) {
+  async handle({ c, deps, body: { agents, quota, reuse } }) {
     const name = nameIn(c);
     if (name === undefined) return noSuchClient(c);
     const restored = await refuseWhileSuspended(c, deps);
@@ -96,12 +107,16 @@ const putClient = declareRoute({
     const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: limits });
     const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
     if (refused !== undefined) return refused;
+    const former = current?.isRemoved === true && reuse !== true ? current : undefined;
+    if (former !== undefined) return answerRemoved(c, former);
     // A client that gets fewer rights, or does not change, has no hourly maximum.
     const isMore = isWider || current?.isRemoved !== false;
     const above = isMore ? await refuseAboveBudget(c, "tokens", deps) : undefined;
     if (above !== undefined) return above;
     const target = `client ${name}`;
     await recordAction(c, { action: "put_client", target, exposes: { agents } }, deps);
+    // Another client may have had the name: its receivers would get the events of this one.
+    if (current?.isRemoved !== false) await deleteReceiversOf(name, deps);
     const change = (stored: StoredClient | undefined) => {
       const known = stored?.isRemoved === false ? stored : undefined;
       return {
@@ -123,7 +138,8 @@ const removedSchema = z.strictObject({ name: z.string() });
 const removeClient = declareRoute({
   operationId: "removeClient",
   summary: "Remove a client: all tokens that operators made for it are revoked within a minute",
-  description: "Its waiting calls are still dialed. Tokens of API_TOKENS stay.",
+  description:
+    "Its own receivers are deleted. Its waiting calls are still dialed. If API_TOKENS has tokens of the client, these and the receivers stay.",
   method: "delete",
   role: "configure",
   path: "/clients/:id",
@@ -139,6 +155,7 @@ const removeClient = declareRoute({
       current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
     const expiresAt = deps.clock.now() + deps.retentionMs;
     await storeClient(name, { change, expiresAt }, deps);
+    await deleteReceiversOf(name, deps);
     return { name };
   },
 });
@@ -169,6 +186,11 @@ export async function requireClient(
   const client = name === undefined ? undefined : await findClient(name, deps);
   if (name === undefined || client?.isRemoved !== false) return noSuchClient(c);
   return { name, client };
+}
+
+/** Deletes the receivers of a client that has no token of API_TOKENS. */
+async function deleteReceiversOf(name: string, deps: RouteDeps): Promise<void> {
+  if (!deps.isListedClient(name, deps.clock.now())) await deleteAllReceivers(name, deps);
 }
 
 async function findClient(
@@ -224,6 +246,11 @@ function noSuchClient(c: Context<ApiEnv>): Response {
   const detail =
     "Operators made no client of this name. A name is letters, digits, dots, hyphens and underscores, at most 64.";
   return answerProblem(c, 404, { detail });
+}
+
+function answerRemoved(c: Context<ApiEnv>, { changedAt }: StoredClient): Response {
+  const detail = `A client of this name was removed at ${toIsoTime(changedAt)}, and tokens of this name could read its requests: choose another name, or, for the same client, send "reuse": true.`;
+  return answerProblem(c, 409, { detail });
 }
 
 function toClientView(

@@ -65,7 +65,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
                                               discard removes them permanently, with the calls that they carry
   dnc      retire-former-key                  ends a rotation of HASH_KEY: retires the former key
   erase    NUMBER…                            erases what is known of the numbers, and cancels their waiting calls
-  clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] | remove NAME   [--yes]
+  clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] [--reuse] | remove NAME
+           | receivers NAME [--delete RECEIVER]   [--yes]
                                               clients whose tokens you make here
   tokens   [list] [--client C] | revoke ID [--yes]
            | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]

@@ -97,7 +97,7 @@ export function pathsOf(
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const idExample = idExampleOf(`${base}${route.path}`);
-    const path = `${base}${route.path.replace(/:(\w+)/, "{$1}")}`;
+    const path = `${base}${route.path.replaceAll(/:(\w+)/g, "{$1}")}`;
     paths[path] = { ...paths[path], [route.method]: operationOf(route, idExample, components) };
   }
   return paths;

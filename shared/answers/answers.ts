@@ -60,6 +60,7 @@ export type Pauses = AnswerOf<"listPauses">;
 export type PauseView = Pauses["pauses"][number];
 export type PlanTexts = Schemas["PlanTexts"];
 export type PutClient = AnswerOf<"putClient">;
+export type ClientReceiversAnswer = AnswerOf<"listClientReceivers">;
 export type PutReceiver = AnswerOf<"putClientReceiver">;
 export type Redialed = Schemas["Redialed"];
 export type Replayed = AnswerOf<"replayEvents">;

@@ -18,6 +18,7 @@ import { createSchedule, type Schedule } from "../dial-plan/schedule.ts";
 import {
   type AgentsByClient,
   readAgentsByClient,
+  hasTokenOf,
   type Caller,
   findCaller,
   type ClientRight,
@@ -134,6 +135,7 @@ export function readTokens({ API_TOKENS, OPERATOR_TOKENS }: Environment, log: Lo
   const isUnreadable = "problem" in tokens && Boolean(API_TOKENS);
   return {
     listedTokens: isUnreadable ? undefined : new Set(listed.map(({ id }) => id)),
+    isListedClient: (client: string, now: number) => hasTokenOf(client, listed, now),
     callerOf: callersOf(tokens),
     agentsByClient: async (now: number): Promise<AgentsByClient> => readAgentsByClient(listed, now),
   };

@@ -123,14 +123,27 @@ export function findCaller(
   const digest = Buffer.from(hash("sha256", token, "hex"), "hex");
   let found: Caller | undefined;
   for (const entry of tokens) {
-    const { id, sha256, agents, rights = defaultRights, roles, notAfter } = entry;
+    const { id, sha256, agents, rights = defaultRights, roles } = entry;
     const same = timingSafeEqual(digest, Buffer.from(sha256, "hex"));
-    const valid = notAfter === undefined || now < Date.parse(notAfter);
-    if (!same || !valid) continue;
+    const isValid = isValidAt(entry, now);
+    if (!same || !isValid) continue;
     const { mode = "live" } = entry;
     found = { tokenId: id, client: ownerOf(entry), mode, agents, rights, roles };
   }
   return found;
+}
+
+function isValidAt({ notAfter }: { notAfter?: string | undefined }, now: number): boolean {
+  return notAfter === undefined || now < Date.parse(notAfter);
+}
+
+/** True if a token of the client, or of its tests, is valid. */
+export function hasTokenOf(
+  client: string,
+  tokens: z.infer<typeof tokensSchema>,
+  now: number,
+): boolean {
+  return tokens.some((entry) => (entry.client ?? entry.id) === client && isValidAt(entry, now));
 }
 
 /** Returns the client whose calls a token places: those of a test token are of a client of their own. */
@@ -151,8 +164,7 @@ export function readAgentsByClient(
   now: number,
 ): AgentsByClient {
   const valid = tokens.filter(
-    ({ rights = defaultRights, notAfter }) =>
-      rights.includes("call") && (notAfter === undefined || now < Date.parse(notAfter)),
+    (entry) => (entry.rights ?? defaultRights).includes("call") && isValidAt(entry, now),
   );
   return joinAgents(valid.map((entry): [string, string[]] => [ownerOf(entry), entry.agents]));
 }

@@ -281,7 +281,8 @@ export function describeRestore(
       await bench.client("DELETE", "removed");
       await backup.restore();
       await bench.pass(3 * minute);
-      const make = () => bench.statusOf("PUT", "/operator/clients/removed", { agents: ["*"] });
+      const body = { agents: ["*"], reuse: true };
+      const make = () => bench.statusOf("PUT", "/operator/clients/removed", body);
       const makeToken = () => bench.statusOf("POST", "/operator/clients/removed/tokens", {});
       expect([await make(), await makeToken()]).toEqual([409, 409]);
       await bench.confirm(backup.at);
@@ -312,6 +313,23 @@ export function describeRestore(
       const { receivers } = await bench.receiver("GET", "");
       expect(receivers).toHaveLength(2);
       expect(receivers).toEqual(expect.arrayContaining(standing.receivers));
+    });
+
+    it("brings back no receiver of a client that was removed", async () => {
+      const receiver = { url: "https://example.com/events" };
+      await bench.client("PUT", "removed");
+      const put = "/operator/clients/removed/receiver";
+      expect(await bench.statusOf("PUT", put, receiver)).toBe(200);
+      await bench.pass(minute);
+      const backup = await bench.backUp();
+      await bench.pass(minute);
+      await bench.client("DELETE", "removed");
+      await backup.restore();
+      await bench.pass(3 * minute);
+      await bench.confirm(backup.at);
+      await bench.pass(5 * minute);
+      const main = "/operator/clients/removed/receivers/main";
+      expect(await bench.statusOf("DELETE", main)).toBe(404);
     });
 
     it("stays on hold while the journal cannot be read", async () => {

@@ -17,7 +17,7 @@ export function expectDeclared(
   const route = operatorRoutes.find(
     (one) =>
       one.method === method &&
-      new RegExp(`^${one.path.replace(":id", "[\\w-]+")}$`).test(plainPath),
+      new RegExp(`^${one.path.replaceAll(/:\w+/g, "[\\w-]+")}$`).test(plainPath),
   );
   expect(route?.status ?? 200).toBe(status);
   const body: unknown = JSON.parse(text);

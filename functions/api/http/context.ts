@@ -69,6 +69,8 @@ export interface ApiDeps {
   agentsByClient(now: number): Promise<AgentsByClient>;
   /** Ids of the tokens of API_TOKENS. Undefined if it cannot be read. */
   listedTokens: ReadonlySet<string> | undefined;
+  /** True if API_TOKENS has a valid token of the client; `now` is in milliseconds since the epoch. */
+  isListedClient(client: string, now: number): boolean;
   /** The epoch by which a restore of the ledger is noticed. */
   epochStore: Pick<EpochStore, "read">;
   /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */

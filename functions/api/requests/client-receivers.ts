@@ -49,6 +49,32 @@ export async function readReceivers(
   return (await documents.read([key])).get(key.kind, key.key)?.value.receivers ?? {};
 }
 
+/**
+ * Deletes all receivers of a client. The journal has it first: a repeat after a failure still finds them in the ledger.
+ *
+ * @throws ConflictError if other writes came first each time
+ */
+export async function deleteAllReceivers(client: string, deps: RouteDeps): Promise<void> {
+  const names = Object.keys(await readReceivers(client, deps));
+  if (names.length === 0) return;
+  for (const name of names)
+    await appendEntry({ kind: "receiver", client, name, value: null }, deps);
+  const now = deps.clock.now();
+  await changeDocument(
+    { name: keyOf(client), change: (current) => toReceiversDocument(current, {}, now) },
+    deps,
+  );
+}
+
+/** Returns the change that deletes a client's receiver. */
+export function withoutReceiver(c: Context<ApiEnv>, name: string): ReceiversChange["change"] {
+  return (receivers) => {
+    if (receiverIn(receivers, name) === undefined) return answerNoReceiver(c);
+    const { [name]: _, ...others } = receivers;
+    return others;
+  };
+}
+
 /** Finds the client and the receiver that a request's path names, or returns the answer 403 or 404. */
 export async function findReceiver(
   c: Context<ApiEnv>,

@@ -21,6 +21,7 @@ import {
   ownerOf,
   readReceivers,
   receiverIn,
+  withoutReceiver,
 } from "./client-receivers.ts";
 
 const urlCharactersMax = 2_000;
@@ -28,7 +29,7 @@ const echoCharactersMax = 128;
 /** A client's own receiver is somewhere on the internet, and nobody has checked that its client may flood it. */
 const requestsPerSecondMax = 100;
 
-const receiverView = {
+export const receiverView = {
   name: z.string(),
   url: z.string(),
   types: z.array(z.string()),
@@ -147,12 +148,12 @@ export async function storeReceiver(
   if (receivers instanceof Response) return receivers;
   const put = receiverIn(receivers, name);
   if (put === undefined) return answerNoReceiver(c);
-  const view = toView(name, put, deps);
+  const view = toReceiverView(name, put, deps);
   return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
 }
 
 /** Returns a URL without its query, which may be a secret. */
-function withoutQuery(url: string): string {
+export function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, "?…");
 }
 
@@ -167,7 +168,7 @@ export const listReceivers = declareRoute({
     const client = ownerOf(c, deps);
     if (client instanceof Response) return client;
     const receivers = Object.entries(await readReceivers(client, deps));
-    return { receivers: receivers.map(([name, one]) => toView(name, one, deps)) };
+    return { receivers: receivers.map(([name, one]) => toReceiverView(name, one, deps)) };
   },
 });
 
@@ -182,20 +183,9 @@ export const deleteReceiver = declareRoute({
     const client = ownerOf(c, deps);
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
-    const left = await changeReceivers(
-      c,
-      {
-        client,
-        name,
-        action: "client_delete_receiver",
-        change(current) {
-          if (receiverIn(current, name) === undefined) return answerNoReceiver(c);
-          const { [name]: _, ...others } = current;
-          return others;
-        },
-      },
-      deps,
-    );
+    const change = withoutReceiver(c, name);
+    const action = "client_delete_receiver";
+    const left = await changeReceivers(c, { client, name, action, change }, deps);
     return left instanceof Response ? left : { deleted: true as const };
   },
 });
@@ -243,7 +233,10 @@ export const rotateReceiverSecret = declareRoute({
     if (receivers instanceof Response) return receivers;
     const rotated = receiverIn(receivers, name);
     if (rotated === undefined) return answerNoReceiver(c);
-    return { ...toView(name, rotated, deps), secret: secretOf({ client, name }, rotated, deps) };
+    return {
+      ...toReceiverView(name, rotated, deps),
+      secret: secretOf({ client, name }, rotated, deps),
+    };
   },
 });
 
@@ -255,7 +248,7 @@ function secretOf(
   return clientReceiverSecret({ ...key, secretGeneration }, eventsKeys.current);
 }
 
-function toView(
+export function toReceiverView(
   name: string,
   { url, types, echo, requestsPerSecond, createdAt, rotatedAt, secretKey }: StoredReceiver,
   { clock, eventsKeys }: RouteDeps,

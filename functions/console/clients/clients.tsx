@@ -103,7 +103,8 @@ function PutClientForm() {
       const quota =
         calls_per_day === undefined && waiting === undefined ? null : { calls_per_day, waiting };
       const agents = textIn(form, "agents").split(/[\s,]+/);
-      const answer = await ask<PutClient>(`PUT /clients/${name}`, { agents, quota });
+      const body = { agents, quota, ...(form.has("reuse") && { reuse: true }) };
+      const answer = await ask<PutClient>(`PUT /clients/${name}`, body);
       return `${answer.is_new ? "Made" : "Changed"}: client ${name}.`;
     });
   return (
@@ -126,6 +127,9 @@ function PutClientForm() {
       <label>
         Calls waiting (no limit, if empty)
         <input name="waiting" type="number" min={1} />
+      </label>
+      <label class="choice">
+        <input name="reuse" type="checkbox" /> take a removed client's name
       </label>
       <button type="submit">Make or change it</button>
     </form>
@@ -181,7 +185,10 @@ function RemoveClient({ name, close }: { name: string; close(): void }) {
     });
   return (
     <Confirm title={`Remove client ${name}?`} yes="Remove it for good" act={act} close={close}>
-      <p>Its tokens are revoked within a minute. Its waiting calls are still dialed.</p>
+      <p>
+        Its tokens are revoked within a minute, its receivers deleted. Its waiting calls are still
+        dialed.
+      </p>
     </Confirm>
   );
 }

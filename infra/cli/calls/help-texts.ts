@@ -101,9 +101,9 @@ export const helps: Record<string, Help> = {
     example: "dead show calls-5f0c… --reveal",
   },
   clients: {
-    args: "[list] | put NAME | remove NAME",
+    args: "[list] | put NAME | remove NAME | receivers NAME",
     about:
-      "Lists, makes, changes or removes clients whose tokens operators make. put removes limits that are not given.",
+      "Lists, makes, changes or removes clients whose tokens operators make. put removes limits that are not given. receivers lists those that a client has made, or deletes one.",
     example: "clients put shop --agents sales --waiting 500",
   },
   tokens: {
@@ -165,6 +165,8 @@ const optionTexts: Record<string, string> = {
   "not-after": "TIME       when a token expires",
   "calls-per-day": "N     calls that are accepted in a day, UTC",
   waiting: "N           calls that may wait",
+  reuse: "              take the name of a removed client: tokens can read its requests",
+  delete: "RECEIVER     delete this receiver of the client",
   csv: "                comma-separated values",
   clients: "            what clients did, not operators",
   token: "ID            only of this token",

@@ -44,6 +44,8 @@ const options = {
   "not-after": { type: "string" },
   "calls-per-day": { type: "string" },
   waiting: { type: "string" },
+  delete: { type: "string" },
+  reuse: { type: "boolean" },
   by: { type: "string" },
   clients: { type: "boolean" },
   token: { type: "string" },
@@ -81,7 +83,7 @@ export const optionsOf: Record<string, string[]> = {
   send: ["campaign", "client", "country", "agent", "map", "refused", "again", "lost", "yes"],
   restored: ["at", "unnoticed"],
   dead: ["limit", "reveal", "all", "csv", "yes"],
-  clients: ["agents", "calls-per-day", "waiting", "csv", ...asking],
+  clients: ["agents", "calls-per-day", "waiting", "reuse", "delete", "csv", ...asking],
   tokens: ["client", "agents", "rights", "mode", "not-after", "csv", ...asking],
   completion: [],
 };

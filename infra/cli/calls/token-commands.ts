@@ -1,10 +1,12 @@
 import type {
+  ClientReceiversAnswer,
   Clients,
   MadeTokenAnswer,
   PutClient,
   Tokens,
   TokenView,
 } from "#shared/answers/answers.ts";
+import { clientInPath } from "#shared/calls/client-path.ts";
 import { exitUnlessAgreed } from "./agree.ts";
 import type { Command } from "./command.ts";
 import { Misuse } from "./failures.ts";
@@ -14,6 +16,7 @@ import { say, show } from "./terminal.ts";
 /** Items of one page. */
 const pageItems = 200;
 const clientColumns = ["name", "agents", "calls_per_day", "waiting", "changed_by", "changed_at"];
+const receiverColumns = ["name", "url", "types", "echo", "created_at", "rotated_at"];
 const tokenColumns = [
   "id",
   "client",
@@ -50,6 +53,7 @@ const clientVerbs: Record<string, Command> = {
     const body = {
       agents: agents.split(","),
       quota: Object.keys(quota).length > 0 ? quota : null,
+      ...(values.reuse === true && { reuse: true }),
     };
     const client = await ask<PutClient>({ method: "PUT", path }, body);
     const done = client.is_new ? "is made" : "is changed";
@@ -59,11 +63,40 @@ const clientVerbs: Record<string, Command> = {
 
   async remove([name], values, { ask, terminal }) {
     const path = pathOf(name, "clients remove needs a name.");
-    const act = { does: `revokes all tokens that operators made for ${name}`, answer: { name } };
+    const does = `revokes all tokens that operators made for ${name}, and deletes its receivers`;
+    const act = { does, answer: { name } };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
     const removed = await ask<{ name: string }>({ method: "DELETE", path });
     say(`The client ${name} is removed; its tokens are revoked within a minute.`, removed, {
+      values,
+      terminal,
+    });
+    return 0;
+  },
+
+  async receivers([client], values, { ask, terminal }) {
+    if (client === undefined) throw new Misuse("clients receivers needs a client's name.");
+    const path = `/clients/${clientInPath(client)}/receivers`;
+    const { delete: name } = values;
+    if (name === undefined) {
+      const { receivers } = await ask<ClientReceiversAnswer>(path);
+      const rows = receivers.map(({ types, echo, ...receiver }) => ({
+        ...receiver,
+        types: types.join(", "),
+        echo: echo.join(", "),
+      }));
+      show(values.json === true ? receivers : rows, receiverColumns, { values, terminal });
+      return 0;
+    }
+    const act = { does: `deletes the receiver ${name} of ${client}`, answer: { client, name } };
+    const exit = await exitUnlessAgreed(act, { values, terminal });
+    if (exit !== undefined) return exit;
+    const deleted = await ask<{ client: string; name: string }>({
+      method: "DELETE",
+      path: `${path}/${encodeURIComponent(name)}`,
+    });
+    say(`The receiver ${name} is deleted: it gets nothing within a minute.`, deleted, {
       values,
       terminal,
     });

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Clients, PutClient } from "#functions/operator/clients.ts";
 import type { MadeTokenAnswer, Tokens, TokenView } from "#functions/operator/tokens.ts";
+import type { ClientReceiversAnswer } from "#shared/answers/answers.ts";
 import { tokens } from "#test/support/environment.ts";
 import { expectDeclared } from "#test/support/operator-answers.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
@@ -94,7 +95,7 @@ export function itMakesTokens(api: OperatorApiBench): void {
       expect(await place(other.token)).toBe(401);
       expect((await make()).status).toBe(404);
       // Another client of the name has no token of the former one.
-      expect((await put()).body.is_new).toBe(true);
+      expect((await put({ agents: ["*"], reuse: true })).body.is_new).toBe(true);
       const states = Object.fromEntries((await listed()).map(({ id, state }) => [id, state]));
       expect(states).toEqual({ [ended.id]: "revoked", [other.id]: "client_removed" });
       expect((await listed()).find(({ id }) => id === ended.id)?.ended_at).toBe(again.ended_at);
@@ -145,6 +146,48 @@ export function itMakesTokens(api: OperatorApiBench): void {
       const headers = { authorization: `Bearer ${token}` };
       const seen = await api.request("/v1/receivers", { headers });
       expect(await seen.json()).toMatchObject({ receivers: [{ name: "main", ...receiver }] });
+    });
+
+    it("shows and deletes a client's receivers, whoever made them", async () => {
+      await put();
+      const { token } = (await make({ rights: ["events"] })).body;
+      const own = async (method: string, path: string, body?: object) =>
+        (await api.request(`/v1/receivers${path}`, jsonRequest(token, method, body))).status;
+      const url = "https://example.com/events?key=secret";
+      for (const name of ["mine", "other"]) expect(await own("PUT", `/${name}`, { url })).toBe(200);
+      const path = `/clients/${client}/receivers`;
+      const names = async () => {
+        const { body, text } = await act<ClientReceiversAnswer>("GET", path);
+        expect(text).not.toContain("key=");
+        return body.receivers.map(({ name }) => name).toSorted();
+      };
+      expect(await names()).toEqual(["mine", "other"]);
+      const remove = () => act<object>("DELETE", `${path}/mine`);
+      expect((await remove()).body).toEqual({ client, name: "mine" });
+      expect((await remove()).status).toBe(404);
+      expect(await names()).toEqual(["other"]);
+      await act("DELETE", `/clients/${client}`);
+      expect(await names()).toEqual([]);
+      const { body } = await api.ask("/audit?limit=50");
+      expect(body.entries).toContainEqual(
+        expect.objectContaining({
+          action: "delete_client_receiver",
+          target: `receiver mine of client ${client}`,
+        }),
+      );
+    });
+
+    it("makes a client under the name of a removed one only if it is the same", async () => {
+      await put();
+      await act("DELETE", `/clients/${client}`);
+      expect(await put()).toMatchObject({
+        status: 409,
+        text: expect.stringContaining("choose another name"),
+      });
+      expect((await make()).status).toBe(404);
+      const again = await put({ agents: ["*"], reuse: true });
+      expect([again.status, again.body.is_new]).toEqual([200, true]);
+      expect((await put()).status).toBe(200);
     });
 
     it.each([

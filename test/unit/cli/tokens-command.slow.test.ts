@@ -49,9 +49,28 @@ describe("npm run calls -- clients and tokens", () => {
     expect((await command("clients list")).out).toBe("None.");
   });
 
+  it("lists and deletes receivers of a client, and takes its name again on request", async () => {
+    const { app, command, json } = createBench();
+    await command("clients put desk");
+    const { token } = await json("tokens make --client desk --rights events");
+    const body = { url: "https://example.com/in?key=1", types: ["call.ended"] };
+    await app.request("/v1/receivers/mine", jsonRequest(token, "PUT", body));
+    const [, row] = (await command("clients receivers desk --csv")).out.split("\n");
+    expect(row).toMatch(/^mine,https:\/\/example\.com\/in\?…,call\.ended,,2/);
+    expect((await command("clients receivers desk --delete mine")).code).toBe(2);
+    const gone = await command("clients receivers desk --delete mine --yes");
+    expect(gone).toMatchObject({ code: 0, out: expect.stringContaining("is deleted") });
+    expect((await command("clients receivers desk")).out).toBe("None.");
+    await command("clients remove desk --yes");
+    const refused = await command("clients put desk");
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("another name") });
+    expect((await command("clients put desk --reuse")).out).toBe("The client desk is made.");
+  });
+
   it.each([
-    ["clients drop shop", "clients is followed by list, put, remove."],
+    ["clients drop shop", "clients is followed by list, put, remove, receivers."],
     ["clients put", "needs a name"],
+    ["clients receivers", "needs a client's name"],
     ["clients put shop crm", "does not take the word crm"],
     ["tokens make", "needs --client"],
     ["tokens revoke", "needs a token's id"],

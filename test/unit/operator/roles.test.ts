@@ -31,6 +31,7 @@ const told: Record<string, Role> = {
   listClients: "configure",
   putClient: "configure",
   putClientReceiver: "configure",
+  deleteClientReceiver: "configure",
   removeClient: "configure",
   listTokens: "configure",
   makeToken: "configure",
