@@ -1,4 +1,4 @@
-import { findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { findCallBacks, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import { findSplit, type Split } from "#shared/dial-plan/splits.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import * as z from "#shared/lib/zod.ts";
@@ -131,7 +131,12 @@ function toVerdict(stored: Stored): SplitView["verdict"] {
 function differencesOf(agents: readonly string[], plan: DialPlan): SplitView["differs"] {
   const routes = agents.map((agent): Record<string, unknown> => {
     const { account: provider, ...route } = plan.agents[agent] ?? { account: undefined };
-    return { ...route, provider, retry: findRetry(agent, plan) };
+    return {
+      ...route,
+      provider,
+      retry: findRetry(agent, plan),
+      callBacks: findCallBacks(agent, plan),
+    };
   });
   const fields = [...new Set(routes.flatMap((route) => Object.keys(route)))];
   const textOf = (value: unknown) => JSON.stringify(value ?? null);

@@ -26,6 +26,8 @@ export const triesSchema = z.looseObject({
   callBacks: z.optional(z.looseObject({ most: z.number(), made: z.number(), until: z.number() })),
   /** Time for which this call was promised to its callee. Absent: it is no call-back. */
   promisedAt: z.optional(z.number()),
+  /** Result of the try before, of calls to a split: their chain has ended with it if this try is not placed. */
+  lastResult: z.optional(z.string()),
 });
 export type Tries = z.infer<typeof triesSchema>;
 

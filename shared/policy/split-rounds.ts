@@ -8,7 +8,7 @@ import type {
 } from "../ports/document-kinds.ts";
 import type { Addition, Documents } from "../ports/documents.ts";
 import { type ArmResults, sizeOf } from "./split-verdict.ts";
-import { endsIn, type UsageStep } from "./usage-ends.ts";
+import type { UsageStep } from "./usage-ends.ts";
 
 // A split's results are counted by round: from one change of its weights to the next. A call carries the round in
 // which its agent was chosen, and its whole chain has the same round.
@@ -88,12 +88,12 @@ const known: ReadonlySet<string> = new Set([
   "blocked",
 ]);
 
-/** Returns what steps of calls add to the results of splits. A chain ends once, with its last try. */
+/** Returns what steps of calls add to the results of splits. A chain ends once (chain-ends.ts). */
 export function splitAdditions(steps: readonly UsageStep[], expiresAt: number): Addition[] {
   const sums = new Map<string, Addition>();
-  for (const { of, counters } of steps) {
+  for (const { of, chains = {} } of steps) {
     if (of.split === undefined) continue;
-    for (const { outcome, count } of endsIn(0, counters)) {
+    for (const [outcome, count] of Object.entries(chains)) {
       if (!known.has(outcome)) continue;
       const document = resultsKeyOf(parseSplitMark(of.split), of.agentId);
       const sum = sums.get(document.key)?.counters ?? {};

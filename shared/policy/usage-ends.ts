@@ -15,6 +15,8 @@ export interface UsageOf {
 export interface UsageStep {
   of: UsageOf;
   counters: Record<string, number>;
+  /** Chains of the split that have ended, by their result. Negative: what an earlier step has counted is wrong. */
+  chains?: Record<string, number>;
 }
 
 /** Minutes of one bar of the ends within an hour. */
@@ -38,4 +40,14 @@ export function endsIn(
 /** Names the counter of calls that ended so within five minutes. */
 export function endOf(outcome: string, at: number): string {
   return `${endPrefix}${Math.floor((at % hourMs) / (slotMinutes * minuteMs))} ${outcome}`;
+}
+
+/** Returns the sums of counters by name. */
+export function sumCounters(
+  parts: readonly Readonly<Record<string, number>>[],
+): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of parts.flatMap(Object.entries<number>))
+    sums[name] = (sums[name] ?? 0) + count;
+  return sums;
 }

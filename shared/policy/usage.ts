@@ -6,8 +6,9 @@ import { type CallState, states } from "../calls/states.ts";
 import { hourMs } from "../lib/units.ts";
 import type { DocumentKey } from "../ports/document-kinds.ts";
 import type { Addition, Documents } from "../ports/documents.ts";
+import { chainCounters } from "./chain-ends.ts";
 import { splitAdditions } from "./split-rounds.ts";
-import { endOf, type UsageOf, type UsageStep } from "./usage-ends.ts";
+import { endOf, sumCounters, type UsageOf, type UsageStep } from "./usage-ends.ts";
 
 /** Name under which a client's labels, and agents that the plan does not name, count once there are too many. */
 export const otherNames = "*other";
@@ -56,7 +57,7 @@ export function parseUsageKey(
 }
 
 /** A call that has entered a state. */
-interface Entry extends UsageOf {
+interface Entry extends UsageOf, Pick<CallRow, "tries"> {
   state: CallState;
   /** Steps of the call before this one. */
   before: readonly HistoryEntry[];
@@ -71,7 +72,7 @@ const isEnd = (state: CallState) => !states[state].open && state !== "NEEDS_REVI
 
 /** Returns what a call's entering a state adds at this time. */
 export function enteredStep(
-  { client, agentId, labels, state, before, ancestors = [], first, isPolled }: Entry,
+  { client, agentId, labels, split, tries, state, before, ancestors = [], first, isPolled }: Entry,
   at: number,
 ): UsageStep {
   const counters: Record<string, number> = {};
@@ -85,7 +86,9 @@ export function enteredStep(
   if (states[state].counted && !waitsAgain) counters[state] = 1;
   const hasEnded = before.some((step) => isEnd(step.state));
   if (isEnd(state) && !isPolled && !hasEnded) counters[endOf(state, at)] = 1;
-  return { of: { client, agentId, labels }, counters };
+  const call = { split, tries };
+  const chains = chainCounters({ ...call, state: before.at(-1)?.state }, { ...call, state });
+  return { of: { client, agentId, labels, split }, counters, chains };
 }
 
 /** Returns what a row that has just entered its state adds. An end is always the last step of its history. */
@@ -111,6 +114,7 @@ export function changedStep(before: CallRow, next: CallRow, at: number): UsageSt
       { ...entered, ...optedOut, ...resultCounters(before, next) },
       endCounters(before, next, at),
     ]),
+    chains: chainCounters(before, next),
   };
 }
 
@@ -223,13 +227,6 @@ function sumSteps(steps: readonly UsageStep[], at: number): UsageStep[] {
     byKey.set(key, { of, counters: sums });
   }
   return [...byKey.values()];
-}
-
-function sumCounters(parts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const [name, count] of parts.flatMap(Object.entries<number>))
-    sums[name] = (sums[name] ?? 0) + count;
-  return sums;
 }
 
 /** @throws the first error of the work, once all of it is done, or all that was under way at once has failed */

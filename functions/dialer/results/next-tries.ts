@@ -1,3 +1,4 @@
+import type { Call } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { resultsLane } from "#shared/calls/lane.ts";
 import { hasEnded, isSuperseded } from "#shared/calls/ended.ts";
@@ -72,7 +73,7 @@ export async function makeNextTries(
   if (pending.length === 0) return;
   const tries = pending.flatMap((row) => {
     const call = toNextCall(row);
-    return call === undefined ? [] : [{ row, call }];
+    return call === undefined ? [] : [{ row, call: withLastResult(call, row) }];
   });
   const calls = tries.map(({ call }) => call);
   const documents = await readControlDocuments(calls, { numbers: true }, deps);
@@ -88,6 +89,12 @@ export async function makeNextTries(
     (row, { version }) => ({ ...row, version, lane: null, dueAt: null, request: null }),
     deps,
   );
+}
+
+/** Returns a try with the result of the call before it, by which its split counts the chain if it ends unplaced. */
+function withLastResult(call: Call, { split, result }: CallRow): Call {
+  if (split === undefined || call.tries === undefined || result === null) return call;
+  return { ...call, tries: { ...call.tries, lastResult: result.status } };
 }
 
 /**

@@ -126,7 +126,11 @@ describe("operators", () => {
     const bench = createBench({
       agents: {
         ...agents,
-        agent_b: { ...agents.agent_b, callingHours: "late" },
+        agent_b: {
+          ...agents.agent_b,
+          callingHours: "late",
+          callBacks: { within: "14d", most: 2 },
+        },
         agent_sales: { split: half, detectPoints: 20 },
       },
       callingHours: { default: "always", late: "always" },
@@ -143,7 +147,7 @@ describe("operators", () => {
     await putDocument(bench.dialer, roundKeyOf("agent_sales"), round);
     const [split] = await read(bench);
     expect(split).toMatchObject({
-      differs: ["callingHours", "url"],
+      differs: ["callBacks", "callingHours", "url"],
       verdict: { first: "agent_a", arms: [{ agent_id: "agent_b", completes: "more" }] },
     });
     // The example of the interval's author: 56 of 70 less 48 of 80.
