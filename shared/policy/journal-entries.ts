@@ -5,11 +5,16 @@ import { indexOf, requestIdOf } from "../calls/ids.ts";
 import { minuteMs } from "../lib/units.ts";
 import * as z from "../lib/zod.ts";
 import { changeDocuments } from "../ports/change-document.ts";
-import { cancellationOrderSchema, type ValueOf } from "../ports/document-kinds.ts";
+import {
+  cancellableSchema,
+  cancellationOrderSchema,
+  type ValueOf,
+} from "../ports/document-kinds.ts";
 import type { Documents } from "../ports/documents.ts";
 import { type Journal, nameOfEntry } from "../ports/journal.ts";
 import { clientReceiverSchema } from "../ports/receiver-kinds.ts";
 import { tokenKinds } from "../ports/token-kinds.ts";
+import { needsLater, UnreadableError } from "../ports/unreadable.ts";
 import { byDocument, withOrder } from "./cancellation-orders.ts";
 import { inParts } from "./dnc-entries.ts";
 import { replayReceiver } from "./stored-receivers.ts";
@@ -39,7 +44,7 @@ const entrySchema = () =>
     }),
     z.looseObject({
       kind: z.literal("cancel"),
-      of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
+      of: cancellableSchema,
       order: cancellationOrderSchema,
       expiresAt: z.number(),
     }),
@@ -145,7 +150,11 @@ function entriesIn(bodies: readonly string[]): JournalEntry[] {
   return bodies.flatMap((body) => {
     const value: unknown = JSON.parse(body);
     const part = partSchema.safeParse(value);
-    return part.success ? entriesIn(part.data.entries) : z.built(entrySchema).parse(value);
+    if (part.success) return entriesIn(part.data.entries);
+    const entry = z.built(entrySchema).parse(value);
+    if (needsLater(entry) || ("value" in entry && needsLater(entry.value)))
+      throw new UnreadableError("a later version has written an entry of the journal");
+    return entry;
   });
 }
 
@@ -208,5 +217,5 @@ function withOrders(
   const orders = given.reduce((all, { order }) => withOrder(all, order), before);
   if (isDeepStrictEqual(orders, before)) return undefined;
   const expiresAt = Math.max(...given.map((one) => one.expiresAt));
-  return { value: { of: first.of, orders }, expiresAt };
+  return { value: { ...current, of: first.of, orders }, expiresAt };
 }

@@ -1,5 +1,5 @@
 import * as z from "../lib/zod.ts";
-import { type Unreadable, unreadable, UnreadableError } from "./unreadable.ts";
+import { needsLater, type Unreadable, unreadable, UnreadableError } from "./unreadable.ts";
 import { modes } from "../calls/ids.ts";
 import { deliveryFields } from "../calls/call-event.ts";
 import { dayMs } from "../lib/units.ts";
@@ -34,6 +34,12 @@ const walk = z.object({
   /** Backlogs whose rows are being read, each from its position. */
   open: z.array(z.object({ key: z.string(), after: z.optional(position) })),
 });
+
+/** The calls that orders end. Strict: a narrower order of a later version must not end more. */
+export const cancellableSchema = z.union([
+  z.strictObject({ agent: z.string() }),
+  z.strictObject({ request: z.string() }),
+]);
 
 /** An order to end calls that were accepted up to `at`. */
 export const cancellationOrderSchema = z.looseObject({
@@ -198,9 +204,9 @@ const kinds = {
   pause: () =>
     z.looseObject({
       of: z.union([
-        z.object({ agent: z.string() }),
-        z.object({ account: z.string() }),
-        z.object({ client: z.string() }),
+        z.strictObject({ agent: z.string() }),
+        z.strictObject({ account: z.string() }),
+        z.strictObject({ client: z.string() }),
       ]),
       at: time,
       by: z.string(),
@@ -232,7 +238,7 @@ const kinds = {
   /** Key: see controls.ts. Orders to end calls of an agent or a request. */
   cancellation: () =>
     z.looseObject({
-      of: z.union([z.object({ agent: z.string() }), z.object({ request: z.string() })]),
+      of: cancellableSchema,
       orders: z.array(cancellationOrderSchema),
     }),
   /** Key: account and the provider's id of a call. */
@@ -419,10 +425,11 @@ export const listedKinds: ReadonlySet<Kind> = new Set<Kind>([
   "token",
 ]);
 
-/** @throws UnreadableError if the value does not fit the kind: a later version has written it */
+/** @throws UnreadableError if the value does not fit the kind, or needs what this version does not know: a later version has written it */
 export function parseValue<K extends Kind>(kind: K, value: unknown): ValueOf<K> {
   const parsed = z.built<z.ZodMiniType>(kinds[kind]).safeParse(value);
-  if (!parsed.success) throw new UnreadableError(`a document of ${kind}`, { cause: parsed.error });
+  if (!parsed.success || needsLater(value))
+    throw new UnreadableError(`a document of ${kind}`, { cause: parsed.error });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the kind
   return parsed.data as ValueOf<K>;
 }

@@ -8,6 +8,7 @@ import { modes } from "../calls/ids.ts";
 import { callStates } from "../calls/states.ts";
 import { callBackSchema, nextTrySchema, triesSchema } from "../calls/tries.ts";
 import * as z from "../lib/zod.ts";
+import { needsLater } from "./unreadable.ts";
 
 const time = z._default(z.nullable(z.number()), null);
 const text = z._default(z.nullable(z.string()), null);
@@ -43,7 +44,7 @@ const rowSchema = () =>
     lostUntil: time,
     unknownSince: time,
     misses: z._default(z.number(), 0),
-    request: z._default(z.nullable(z.catchall(storedCallRequestSchema, z.unknown())), null),
+    request: z._default(z.nullable(storedCallRequestSchema), null),
     batchCalls: z._default(z.number(), 1),
     notBefore: time,
     isUrgent: z._default(z.boolean(), false),
@@ -80,9 +81,10 @@ const rowSchema = () =>
 
 /**
  * Parses a stored row. Undefined if this version cannot read it, as only a later version knows its state or its
- * route's type.
+ * route's type, a field of its request, or what it `needs`.
  */
 export function parseRow(id: string, version: string, stored: unknown): CallRow | undefined {
+  if (needsLater(stored)) return undefined;
   const { data } = z.built(rowSchema).safeParse(stored);
   if (data === undefined) return undefined;
   // The route's other fields are not parsed: its provider's schema may have become stricter since the write.

@@ -10,6 +10,19 @@ export class UnreadableError extends Error {
   override name = "UnreadableError";
 }
 
+/** Names that this version knows in `needs`: none yet. */
+const understood: ReadonlySet<unknown> = new Set();
+
+/**
+ * True if a row, a document or an entry of the journal has a name in `needs` that this version does not know. A later
+ * version gives one to whatever has a field that forbids, delays or narrows something: read without it, a call might go.
+ */
+export function needsLater(stored: unknown): boolean {
+  if (typeof stored !== "object" || stored === null || !("needs" in stored)) return false;
+  const { needs } = stored;
+  return !Array.isArray(needs) || !needs.every((name) => understood.has(name));
+}
+
 /** @throws UnreadableError if only a later version can read it: the work waits for that version */
 export function requireReadable<Found>(found: Found | Unreadable): Found {
   if (found === unreadable) throw new UnreadableError("a later version has written it");

@@ -76,7 +76,7 @@ export async function giveOrder(
         const { orders = [] } = current ?? {};
         const named = indexes === undefined ? null : toIndexSet(indexes);
         const all = withOrder(orders, { client, at, by, indexes: named });
-        return { value: { of: what, orders: all }, expiresAt: at + retentionMs };
+        return { value: { ...current, of: what, orders: all }, expiresAt: at + retentionMs };
       },
     },
     deps,

@@ -74,20 +74,25 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
       expect(await readRow(ledger, row.id)).toMatchObject(later);
     });
 
-    it("says which rows only a later version can read: by their state, or by their route", async () => {
+    it("says which rows only a later version can read: by state, route, request or needs", async () => {
       const [later, row] = [aLaterRow(), aRow()];
       const route = { type: "carrier-pigeon", account: "main", loft: "a" };
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the test needs an unknown type of route
       const elsewhere = aRow({ route: route as unknown as CallRow["route"] });
-      await write(later, row, elsewhere);
-      const read = await ledger.read([later.id, row.id, elsewhere.id]);
-      expect(read.rows.map(({ id }) => id)).toEqual([row.id]);
-      expect(read.unreadable).toEqual(new Set([later.id, elsewhere.id]));
-      expect([later, row, elsewhere].map(({ id }) => read.get(id))).toEqual([
-        unreadable,
-        row,
-        unreadable,
-      ]);
+      const request = {
+        phone_number: "+12025550123",
+        agent_id: "agent_sales",
+        context: { a: "b" },
+        not_on: "sundays",
+      };
+      const limited = aRow({ request });
+      const inNeed = { ...aRow(), needs: ["not-on"] };
+      const others = [later, elsewhere, limited, inNeed];
+      await write(row, ...others);
+      const read = await ledger.read([row, ...others].map(({ id }) => id));
+      expect(read.rows).toEqual([row]);
+      expect(read.unreadable).toEqual(new Set(others.map(({ id }) => id)));
+      expect(others.map(({ id }) => read.get(id))).toEqual(others.map(() => unreadable));
       // The unreadable row exists: the call must not be taken for one that was never tried.
       expect(await ledger.write([{ next: changed(aRow({ id: later.id })), seen: null }])).toEqual([
         false,

@@ -314,6 +314,19 @@ describe("a token that operators made", () => {
     expect(await statusWith(undefined)).toBe(503);
   });
 
+  it("is not judged where the token or its client needs what only a later version knows", async () => {
+    const later = { needs: ["only-from"] };
+    for (const [token, client] of [
+      [later, {}],
+      [{}, later],
+    ]) {
+      const bench = await createBench();
+      await bench.put({ ...token }, { ...client });
+      expect(await bench.place()).toBe(503);
+      expect(bench.queue.take()).toEqual([]);
+    }
+  });
+
   it("needs no token in API_TOKENS, and one that can be read", async () => {
     for (const [API_TOKENS, status, alarms] of [
       [undefined, 201, 1],

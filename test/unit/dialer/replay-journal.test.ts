@@ -241,6 +241,33 @@ it("sweeps remove more entries than a page within an hour, and none that a resto
   expect(await journal.list({ limit: 1_000 })).toEqual([nameOfPart(kept)]);
 });
 
+const order = { client: "crm", at: 800_000, by: "crm", indexes: null };
+const cancelled = { kind: "cancel", of: { agent: "agent_sales" }, order, expiresAt: 9e12 };
+const narrower = { ...cancelled, of: { ...cancelled.of, campaign: "spring" } };
+const value = {
+  agents: ["*"],
+  quota: null,
+  generation: "a",
+  createdAt: 1,
+  changedAt: 1,
+  by: "operator",
+  isRemoved: false,
+  needs: ["only-from"],
+};
+const needy = { kind: "client", name: "crm", value, expiresAt: null };
+
+it.each([
+  ["a narrower target", narrower],
+  ["a name in `needs`", { ...cancelled, needs: ["campaign"] }],
+  ["a value with a name in `needs`", needy],
+])("an entry with %s waits for the version that can read it", async (_, entry) => {
+  const bench = createDialerBench();
+  await bench.deps.journal.append(nameOfEntry(950_000, "0a"), JSON.stringify(entry));
+  await expect(replayAll(bench.deps)).rejects.toThrow();
+  const key = { kind: "cancellation", key: '["agent","agent_sales"]' } as const;
+  expect((await bench.documents.read([key])).find(key.kind, key.key)).toBeUndefined();
+});
+
 it("a ledger that is put back into the middle of a restore has its journal applied anew", async () => {
   const bench = createDialerBench();
   await putDocument(bench, restoreKey, { ...confirmed, journalAfter: "9", isJournalDone: true });

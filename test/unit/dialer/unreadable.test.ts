@@ -31,6 +31,10 @@ const later = {
     route: { type: "carrier-pigeon", account: "webhook" },
   },
   "a state": { state: "RINGING" },
+  "a field of its request": {
+    request: { phone_number: "+12025550123", agent_id: "agent_sales", not_on: "sundays" },
+  },
+  "a name in `needs`": { needs: ["not-on"] },
 };
 const kinds = Object.entries(later);
 
