@@ -135,6 +135,11 @@ export async function installToken(
   await store.set({ [variable]: JSON.stringify(entries) });
 }
 
+/** Returns an entry that lets nobody in, and replaces one of its id in the list. */
+function endedEntry(id: string): TokenEntry {
+  return { id, sha256: randomBytes(32).toString("hex"), notAfter: "2000-01-01" };
+}
+
 /** Lets a token in no longer. @throws DeployError if no token has this id */
 export async function revokeToken(
   store: SecretStore,
@@ -146,7 +151,9 @@ export async function revokeToken(
     if (!isTokenId(id)) throw new DeployError(tokenIdRule);
     const name = secretOf(variable, id);
     if (!names.includes(name)) throw new DeployError(`There is no ${name}.`);
-    await store.remove([name]);
+    // The list, which cannot be read, may have an entry of the id, which would count again.
+    if (names.includes(variable)) await store.set({ [name]: JSON.stringify(endedEntry(id)) });
+    else await store.remove([name]);
     return;
   }
   const entries = await entriesIn(store, variable);

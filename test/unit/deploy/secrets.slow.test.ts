@@ -129,6 +129,31 @@ describe.each(kinds)("tokens on %s", (_, create) => {
   });
 });
 
+describe("a token's secret on Cloudflare, where a list has an entry of its id too", () => {
+  it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)(
+    "is revoked with that of %s",
+    async (name) => {
+      const { store: shown, seen } = readable();
+      const { read: _, ...store } = shown;
+      const [former, other] = ["crm", "shop"].map((id) => createEntry({ id }, name));
+      await setSecret(store, name, {
+        value: JSON.stringify([former?.entry, other?.entry]),
+        replaces: false,
+      });
+      const made = createEntry({ id: "crm" }, name);
+      await installToken(store, name, { entry: made.entry, show: () => undefined });
+      const idOf = ({ token }: { token: string } = { token: "" }) =>
+        findCaller(token, parseTokens(withGatheredTokens(seen())[name] ?? "", name), Date.now())
+          ?.tokenId;
+      expect([former, made, other].map(idOf)).toEqual([undefined, "crm", "shop"]);
+      await revokeToken(store, name, "crm");
+      expect([former, made, other].map(idOf)).toEqual([undefined, undefined, "shop"]);
+      await revokeToken(store, name, "crm");
+      expect([former, made, other].map(idOf)).toEqual([undefined, undefined, "shop"]);
+    },
+  );
+});
+
 describe("npm run secrets -- rotate HASH_KEY, on Cloudflare", byWrangler, () => {
   /** @param names keys that the do-not-call list names; undefined: there is no list */
   const created = (names?: string[]) => {
