@@ -7,6 +7,7 @@ export interface LogFields {
   request_id?: string;
   client?: string;
   token_id?: string;
+  /** An agent of the plan, or `*`. */
   agent_id?: string;
   account?: string;
   /** The state written to the ledger. */
@@ -45,7 +46,7 @@ export interface LogFields {
   message_kind?: string;
   /** Id of an event whose delivery succeeded or failed. */
   event_id?: string;
-  /** Name of a receiver of events: a client, or `*`. */
+  /** Name of a receiver of events: a client, or `*`; `own:` and the client for one of its own. */
   receiver?: string;
   /** Description of a wrong setting or callback in our own words; never its value. */
   problem?: string;
@@ -68,6 +69,22 @@ export const workerLog: Log = (level, event, fields) => {
   if (level === "alarm") console.error(line);
   else console.log(line);
 };
+
+/** Returns a log whose lines have other names: `agent` replaces those of agents, `key` those of receivers and breakers. */
+export function renameIn(
+  log: Log,
+  { agent, key }: { agent(agentId: string): string; key(key: string): string },
+): Log {
+  return (level, event, fields) => {
+    const { agent_id, receiver, breaker } = fields;
+    log(level, event, {
+      ...fields,
+      ...(agent_id !== undefined && { agent_id: agent(agent_id) }),
+      ...(receiver !== undefined && { receiver: key(receiver) }),
+      ...(breaker !== undefined && { breaker: key(breaker) }),
+    });
+  };
+}
 
 /** Returns the loggable part of an error: its class and where it was thrown. Functions of a bundle have short names, so it has the place too. */
 export function errorForLog(error: unknown): string {

@@ -4,7 +4,7 @@ import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { withoutFollowing } from "./chain-rules.ts";
 import type { Answer, PostedMark } from "./clients.ts";
 import type { DoneAction, SeenRow } from "./operator-acts.ts";
-import { tokens } from "./plan.ts";
+import { numberInNames, tokens, unnamedAgent } from "./plan.ts";
 import type { Placement, Requested } from "./placement.ts";
 import { people, type Scenario } from "./scenario.ts";
 
@@ -305,7 +305,7 @@ function callsWithoutToken({ posted, calls }: Happened): string[] {
 }
 
 /** Checks that numbers, context values, tokens and secrets appear in no log line and in no error answer. */
-function leaks({ events, answers, posted, secrets }: Happened): string[] {
+function leaks({ events, answers, posted, secrets, scenario }: Happened): string[] {
   const telling = [
     ...people.map(({ number }) => number.slice(1)),
     ...new Set(posted.map(({ mark }) => mark)),
@@ -313,10 +313,14 @@ function leaks({ events, answers, posted, secrets }: Happened): string[] {
     ...secrets.filter((secret) => secret.length < 100),
     "12125550100",
   ];
-  const leaksOf = (where: string, text: string) =>
-    telling.filter((one) => text.includes(one)).map((one) => `leaked: ${where} has ${one}`);
+  // Names that clients choose. The previous plan names the agent.
+  const names = [numberInNames, ...(scenario.oldPlanSeconds > 0 ? [] : [`"${unnamedAgent}`])];
+  const leaksOf = (where: string, text: string, tellings = telling) =>
+    tellings.filter((one) => text.includes(one)).map((one) => `leaked: ${where} has ${one}`);
   return [
-    ...events.flatMap((event) => leaksOf("a log line", JSON.stringify(event))),
+    ...events.flatMap((event) =>
+      leaksOf("a log line", JSON.stringify(event), [...telling, ...names]),
+    ),
     ...answers
       .filter(({ path, status }) => status >= 400 || path.startsWith("/v1/"))
       .flatMap(({ path, status, text }) => leaksOf(`an answer ${status} of ${path}`, text)),

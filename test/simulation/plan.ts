@@ -43,6 +43,11 @@ export const waitMinutes = 60;
 /** The agent that the previous plan lacks. */
 const newAgent = "known";
 
+/** The agent that only the previous plan names, so that no log line under the new plan may. */
+export const unnamedAgent = "plain" satisfies PostedCall["agent"];
+/** A number in the names that clients give their receivers. */
+export const numberInNames = "13035550188";
+
 /** Types of the events of a receiver that is not told all. */
 export const someTypes = ["call.ended", "call.needs_review", "request.finished"] as const;
 
@@ -105,8 +110,10 @@ function planJson(traits: PlanTraits, isOld: boolean) {
     },
   };
   const { [newAgent]: _, ...agentsBefore } = agents;
+  const checked = withChecks(isOld ? agentsBefore : agents, traits.checks);
+  const { [unnamedAgent]: every, ...named } = checked;
   return {
-    agents: withChecks(isOld ? agentsBefore : agents, traits.checks),
+    agents: isOld ? checked : { ...named, "*": every },
     providers: {
       webhook: { timeoutSeconds: 5, concurrency: 3 },
       ...(isOld ? { former: { type: "webhook", timeoutSeconds: 5 } } : {}),

@@ -3,7 +3,7 @@ import { createRequestId } from "#shared/calls/ids.ts";
 import { jsonRequest } from "../support/json-request.ts";
 import type { Answer, Requesting } from "./clients.ts";
 import type { DoneAction } from "./operator-acts.ts";
-import { hashKey, tokens } from "./plan.ts";
+import { hashKey, numberInNames, tokens } from "./plan.ts";
 import { ownHost } from "./receivers.ts";
 import { people, type Scenario, type Writing } from "./scenario.ts";
 import type { World } from "./world.ts";
@@ -102,7 +102,7 @@ export function createWriters(
         return;
       }
       case "receivers": {
-        const target = `r${n % 4}`;
+        const target = `r${n % 4}-${numberInNames}`;
         const url = `https://${token}${ownHost}/${n}`;
         const path = `/v1/receivers/${target}`;
         await write(writing, { path, method: "PUT", body: { url }, target });

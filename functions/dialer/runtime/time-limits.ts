@@ -8,6 +8,7 @@ import { outboxLedger, type WrittenRow } from "#shared/events/outbox-ledger.ts";
 import { withTimeLimit, withTimeLimits } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "./context.ts";
 import type { DialerMemory } from "./memory.ts";
+import { logForPlan } from "./telemetry-names.ts";
 
 /** Rows or documents of a write per time limit, as a slow store needs several round trips for 500. */
 const itemsPerLimit = 100;
@@ -33,9 +34,12 @@ function ledgerSecondsFor(method: PropertyKey, items: unknown): number {
   return Math.min(seconds, ledgerWriteSecondsMax);
 }
 
-/** Puts time limits around the ports. The entry does so once, so that no other function knows of them. */
+/**
+ * Puts time limits around the ports, and the plan's names into the log (`logForPlan`). The entry does so once, so that no
+ * other function knows of them.
+ */
 export function withPortLimits(deps: DialerDeps): DialerDeps {
-  const { clock, memory, ledgerSize } = deps;
+  const { clock, memory, ledgerSize, settings } = deps;
   const timed = { now: clock.now, note: (ms: number) => rememberRoundTrip(memory, ms) };
   return {
     ...deps,
@@ -47,6 +51,7 @@ export function withPortLimits(deps: DialerDeps): DialerDeps {
     epochStore: withTimeLimits(deps.epochStore, limits.epochStore),
     journal: withTimeLimits(deps.journal, limits.journal),
     deadLetters: withTimeLimits(deps.deadLetters, limits.deadLetters),
+    log: logForPlan(deps.log, settings.plan),
   };
 }
 

@@ -49,8 +49,9 @@ export function reportGone(
   { settings, log }: Pick<DialerDeps, "settings" | "log">,
 ): void {
   for (const { value } of backlogs) {
-    const { agentId: agent_id, client, mode } = value;
-    if (findAgentRoute(agent_id, settings.plan) !== undefined) continue;
-    log(mode === "test" ? "info" : "alarm", "route.gone", { agent_id, client });
+    const { agentId, client, mode } = value;
+    if (findAgentRoute(agentId, settings.plan) !== undefined) continue;
+    // The log has only the plan's agents. The view of backlogs names this one.
+    log(mode === "test" ? "info" : "alarm", "route.gone", { client });
   }
 }

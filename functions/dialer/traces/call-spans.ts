@@ -9,6 +9,7 @@ import {
   type TraceContext,
 } from "#shared/traces/trace-context.ts";
 import type { DialerDeps } from "../runtime/context.ts";
+import { agentForTelemetry } from "../runtime/telemetry-names.ts";
 
 type Plan = DialerDeps["settings"]["plan"];
 
@@ -113,13 +114,13 @@ export function toClaimSpans(
   return [...waits, dial, settle];
 }
 
-/** Returns what every span of a call says of it. A client may post a number as the agent, so only the plan's are named. */
-function attributesOf({ id, client, agentId, mode }: CallRow, { agents }: Plan): Attributes {
+/** Returns what every span of a call says of it. */
+function attributesOf({ id, client, agentId, mode }: CallRow, plan: Plan): Attributes {
   return {
     call_id: id,
     request_id: requestIdOf(id),
     client,
-    agent_id: Object.hasOwn(agents, agentId) ? agentId : "*",
+    agent_id: agentForTelemetry(agentId, plan),
     ...(mode === "test" ? { test: true } : {}),
   };
 }

@@ -7,6 +7,7 @@ import {
 } from "#shared/traces/trace-context.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { PostedEvent } from "../runtime/post-event.ts";
+import { receiverForTelemetry } from "../runtime/telemetry-names.ts";
 
 /**
  * Wraps the posting of events: a receiver gets the `traceparent` of the delivery's span, and a delivered event is a span,
@@ -34,11 +35,10 @@ export function tracePosts(
         kind: 3,
         startAt: Math.min(of.at ?? endAt, endAt),
         endAt,
-        // A client may name its own receiver by a number, so only the plan's are named.
         attributes: {
           call_id: of.id,
           event: of.type,
-          receiver: receiver.own ? "own" : receiver.name,
+          receiver: receiverForTelemetry(receiver.name),
         },
       });
       return answer;

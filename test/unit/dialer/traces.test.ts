@@ -86,7 +86,7 @@ describe("a traced call", () => {
     await setReceivers(bench, "crm", { "13035550123": {} });
     await place(bench);
     const named = spansOf(bench).flatMap((span) => attributeOf(span, "receiver") ?? []);
-    expect(named.toSorted()).toEqual(["*", "own"]);
+    expect(named.toSorted()).toEqual(["*", "own:crm"]);
     expect(JSON.stringify(bench.exported)).not.toContain("13035550123");
   });
 
