@@ -71,7 +71,7 @@ export const webhook = /* @__PURE__ */ defineProvider(
           ),
         };
         const answer = await post(guarded(fetch), route.url, { headers, body, timeoutSeconds });
-        return "kind" in answer ? answer : outcomeOf(answer, now());
+        return "kind" in answer ? answer : outcomeOf(answer, call, now());
       },
 
       async readCallback(signed, { account, url }, callId) {
@@ -98,9 +98,11 @@ function bodyOf({ id, requestId, acceptedAt, request }: Call, callbackUrl: strin
   };
 }
 
-function outcomeOf(answer: Answer, now: number): DialOutcome {
+function outcomeOf(answer: Answer, { request }: Call, now: number): DialOutcome {
   if (answer.status >= 200 && answer.status < 300) {
-    return { kind: "placed", providerCallId: idIn(answer.text) };
+    const id = idIn(answer.text);
+    const isOfPerson = id !== undefined && hasNumber(id, request.phone_number);
+    return { kind: "placed", providerCallId: isOfPerson ? undefined : id };
   }
   if (answer.status === 503 && answer.headers.has("retry-after")) {
     const wait = { retryAfterSeconds: retryAfterSeconds(answer.headers, now) };
@@ -117,6 +119,14 @@ function idIn(text: string | undefined): string | undefined {
   } catch {
     return undefined; // an answer without an id is fine: the status says that the call is placed
   }
+}
+
+/** Longest country code, with its `+` (E.164). */
+const countryCodeMax = 4;
+
+/** True for an id that has a number's digits. A row keeps its id, also once it no longer has the number. */
+function hasNumber(id: string, phoneNumber: string): boolean {
+  return id.replaceAll(/\D/g, "").includes(phoneNumber.slice(countryCodeMax));
 }
 
 /** Maximum time by which a receiver's clock may be ahead, as for signatures. */

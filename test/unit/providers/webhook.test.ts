@@ -58,6 +58,21 @@ describe("the webhook", () => {
     expect(() => new Webhook(WEBHOOK_SECRET).verify(`${received?.text} `, headers)).toThrow();
   });
 
+  it("stores no id of an answer that has the callee's number, with or without its country code", async () => {
+    const digits = call.request.phone_number.slice(1);
+    const national = digits.slice(1);
+    const spaced = `(${national.slice(0, 3)}) ${national.slice(3, 6)}-${national.slice(6)}`;
+    const ids = [`call-${digits}`, national, `${spaced}/7`, `c${digits.slice(1, 9)}`];
+    const receiver = await startTestReceiver((request, response) =>
+      response.end(JSON.stringify({ id: decodeURIComponent(request.path.slice(1)) })),
+    );
+    const idOf = async (id: string) => {
+      const outcome = await dial(`${receiver.url}/${encodeURIComponent(id)}`);
+      return outcome.kind === "placed" ? outcome.providerCallId : outcome;
+    };
+    expect(await Promise.all(ids.map(idOf))).toEqual([undefined, undefined, undefined, ids[3]]);
+  });
+
   it("signs the time, so that whoever receives it can refuse it when it is replayed", async () => {
     const receiver = await startTestReceiver((_request, response) => response.end());
     const tenMinutesAgo = () => Date.now() - 600_000;
