@@ -13,10 +13,10 @@ const evidence = z
 const answerSchema = z.discriminatedUnion("decision", [
   z.looseObject({ decision: z.literal("call"), evidence: z.optional(evidence) }),
   z.looseObject({ decision: z.literal("wait"), until: z.iso.datetime({ offset: true }) }),
-  /** The reason is a code, as it appears in logs and events. */
+  /** The reason is a code, as it appears in logs and events. With at most four digits it cannot hold a number. */
   z.looseObject({
     decision: z.literal("refuse"),
-    reason: z.string().check(z.regex(/^[a-z0-9_]{1,40}$/)),
+    reason: z.string().check(z.regex(/^(?!(?:\D*\d){5})[a-z0-9_]{1,40}$/)),
   }),
   z.looseObject({ decision: z.literal("never") }),
 ]);

@@ -22,6 +22,9 @@ describe("a check's answer", () => {
       decision: "refuse",
       reason: "no_consent",
     });
+    expect(parse({ decision: "refuse", reason: "rule_2024" })).toMatchObject({
+      reason: "rule_2024",
+    });
     expect(parse({ decision: "never", more: 1 })).toEqual({ decision: "never" });
   });
 
@@ -43,6 +46,8 @@ describe("a check's answer", () => {
     { value: { decision: "refuse" } },
     { value: { decision: "refuse", reason: "+12025550123 asked" } },
     { value: { decision: "refuse", reason: "" } },
+    { value: { decision: "refuse", reason: "asked_12025550123" } },
+    { value: { decision: "refuse", reason: "202_555_0123" } },
   ])("that is $value has failed", ({ value }) => {
     expect(parse(value)).toEqual(unreadable);
   });
