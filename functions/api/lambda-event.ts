@@ -1,10 +1,15 @@
 import type { LambdaEvent } from "hono/aws-lambda";
 
+/** Host of the URL of every request. */
+const host = "api.invalid";
+
 /**
  * Normalizes an event of any source for Hono's adapter:
  *
  * - The path loses the stage of an HTTP API, which API Gateway leaves in front (`/prod/v1/calls`; not the stage
  * `$default`), and the base path of a custom domain.
+ * - The host is replaced, as no route reads it. The adapter would print a URL that cannot be parsed, such as one with a
+ * space in `Host`, although its path may have the code of a callback.
  * - A GET or HEAD loses its body, for which the adapter would answer 400, as a Request must not have one.
  * - A header that is empty or not printable ASCII becomes an empty one. The adapter would drop the former and encode
  * the latter, so that a malformed Idempotency-Key would count as none, or as another. Tabs stay, as they are allowed
@@ -19,11 +24,15 @@ export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
       ? context.stage
       : "$default";
   const strip = (path: string) =>
-    without(without(path, stage === "$default" ? "" : `/${stage}`), basePath.replace(/\/+$/, ""));
+    without(
+      without(path, stage === "$default" ? "" : `/${stage}`),
+      basePath.replace(/\/+$/, ""),
+    ).replace(/^(?!\/)/, "/");
   const adapted =
     "rawPath" in event
       ? { ...event, rawPath: strip(event.rawPath) }
       : { ...event, path: strip(event.path) };
+  Object.assign(adapted, { requestContext: { ...context, domainName: host } });
   const method = "httpMethod" in event ? event.httpMethod : methodIn(context);
   for (const [name, value] of Object.entries(adapted.headers ?? {})) {
     if (typeof value === "string" && !isPrintable(value)) {

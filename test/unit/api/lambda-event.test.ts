@@ -1,5 +1,6 @@
-import type { LambdaEvent } from "hono/aws-lambda";
-import { describe, expect, it } from "vitest";
+import { Hono } from "hono";
+import { handle, type LambdaEvent } from "hono/aws-lambda";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { adaptEvent } from "#functions/api/lambda-event.ts";
 
 /** Returns a payload 2.0 event with the fields that routing uses. */
@@ -29,6 +30,28 @@ describe("the path of an event", () => {
     expect(adaptEvent(event)).toMatchObject({
       multiValueHeaders: { Authorization: ["Bearer a, Bearer b"], "Idempotency-Key": ["k"] },
     });
+  });
+
+  it.each([
+    { host: "a b", path: "/v1/callbacks/code" },
+    { host: "a:b", path: "/v1/callbacks/code" },
+    { host: "user:word@a.example", path: "/v1/callbacks/code" },
+    { host: "a.example", path: "@b.example/code" },
+  ])("is not printed if no URL can be made of host and path: %j", async ({ host, path }) => {
+    const printed = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => printed.mockRestore());
+    const event = {
+      requestContext: { elb: {} },
+      httpMethod: "POST",
+      path,
+      headers: { host },
+      body: "",
+    };
+    const app = new Hono().notFound((c) => c.text("none", 404));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest does not matter here
+    const answer = await handle(app)(adaptEvent(event as unknown as LambdaEvent));
+    expect(answer).toMatchObject({ statusCode: 404, body: "none" });
+    expect(printed).not.toHaveBeenCalled();
   });
 
   it("leaves a GET without the body that no Request takes", () => {
