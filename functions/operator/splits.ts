@@ -10,7 +10,9 @@ import { declareRoute } from "../api/http/route.ts";
 
 const share = z
   .nullable(z.number())
-  .check(z.describe("Of the chains that ended; null where none has"));
+  .check(z.describe("Of the chains that ended; null before the verdict"));
+/** Counts by which arms differ are not shown before the verdict: who looks often finds a difference by chance. */
+const shownLater = z.nullable(z.int());
 const differenceSchema = z
   .strictObject({ difference: z.number(), low: z.number(), high: z.number() })
   .check(z.describe("Its share less that of the first arm, and Newcombe's interval of it"));
@@ -19,7 +21,9 @@ const splitSchema = z.strictObject({
   agent_id: z.string().check(z.describe("The split's name")),
   since: z
     .nullable(time)
-    .check(z.describe("The first call under today's weights; null: none has come")),
+    .check(
+      z.describe("The first call under today's weights and `detectPoints`; null: none has come"),
+    ),
   detect_points: z.number().check(z.describe("The difference that it is made to find")),
   size: z.int().check(z.describe("Chains that each arm needs before the verdict")),
   arms: z.array(
@@ -29,8 +33,10 @@ const splitSchema = z.strictObject({
       ended: z
         .int()
         .check(z.describe("Calls with all their tries that ended with a known result, since then")),
-      answered: z.int().check(z.describe("Answered by a person or a machine")),
-      completed: z.int(),
+      answered: shownLater.check(
+        z.describe("Answered by a person or a machine; null before the verdict"),
+      ),
+      completed: shownLater.check(z.describe("Null before the verdict")),
       answered_share: share,
       completed_share: share,
       missing: z.int().check(z.describe("Chains that it lacks for the verdict")),
@@ -88,6 +94,8 @@ function toView(
   { plan }: Pick<RouteDeps, "plan">,
 ): SplitView {
   const { round, size } = results;
+  const verdict = toVerdict(round?.value.verdict);
+  const later = (value: number) => (verdict === null ? null : value);
   return {
     agent_id: name,
     since: round === undefined ? null : toIsoTime(round.value.since),
@@ -97,17 +105,17 @@ function toView(
       agent_id: arm,
       weight,
       ended,
-      answered,
-      completed,
-      answered_share: ended === 0 ? null : answered / ended,
-      completed_share: ended === 0 ? null : completed / ended,
+      answered: later(answered),
+      completed: later(completed),
+      answered_share: ended === 0 ? null : later(answered / ended),
+      completed_share: ended === 0 ? null : later(completed / ended),
       missing: weight === 0 ? 0 : Math.max(0, size - ended),
     })),
     differs: differencesOf(
       results.arms.flatMap(({ arm, weight }) => (weight > 0 ? arm : [])),
       plan,
     ),
-    verdict: toVerdict(round?.value.verdict),
+    verdict,
   };
 }
 

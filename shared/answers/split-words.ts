@@ -17,7 +17,7 @@ export function saySplit({ since, size, arms, verdict, differs }: SplitView): st
     const lacks = missing.map((arm) => `${countOf(arm.missing)} of ${arm.agent_id}`).join(", ");
     const wait = `The verdict comes with ${countOf(size)} ended calls of each arm`;
     const rest = lacks === "" ? "within a minute" : `${lacks} are missing`;
-    const begun = since === null ? ["No call has come under today's weights."] : [];
+    const begun = since === null ? ["No call has come since the split was last changed."] : [];
     return [...begun, `${wait}: ${rest}.`, ...others];
   }
   const said = verdict.arms.map(({ agent_id, completes, completed: { low, high } }) => {

@@ -10,10 +10,10 @@ import type { Addition, Documents } from "../ports/documents.ts";
 import { type ArmResults, sizeOf } from "./split-verdict.ts";
 import type { UsageStep } from "./usage-ends.ts";
 
-// A split's results are counted by round: from one change of its weights to the next. A call carries the round in
+// A split's results are counted by round: from one change of its weights or of its size to the next. A call carries the round in
 // which its agent was chosen, and its whole chain has the same round.
 
-/** The round of a split: since when its weights stand, and the key by which arms are chosen in every round. */
+/** The round of a split: since when it is as it is, and the key by which arms are chosen in every round. */
 export type Round = Pick<ValueOf<"split">, "key" | "since">;
 
 /** Tries of writing a round that others change at the same time. */
@@ -25,22 +25,23 @@ export function roundKeyOf(name: string): DocumentKey<"split"> {
 }
 
 /**
- * Returns the round that is under way. The first call under other weights begins one.
+ * Returns the round that is under way. The first call under other weights, or another size of the verdict, begins one.
  *
  * @param firstKey key of the first round; it stands in all later ones
  * @throws if the documents cannot be reached, or others change the round each time
  */
 export async function findRound(
-  { name, arms, firstKey }: { name: string; arms: Split["arms"]; firstKey: string },
+  { name, split, firstKey }: { name: string; split: Split; firstKey: string },
   now: number,
   { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
 ): Promise<Round> {
   const document = roundKeyOf(name);
   for (let tries = 0; tries < triesMax; tries++) {
     const current = (await documents.read([document])).get("split", name);
-    if (current !== undefined && haveWeights(current.value.arms, arms)) return current.value;
+    if (current !== undefined && isOf(current.value, split)) return current.value;
     const key = current?.value.key ?? firstKey;
-    const value = { key, arms: { ...arms }, since: now };
+    const { arms, detectPoints } = split;
+    const value = { key, arms: { ...arms }, detectPoints, since: now };
     const next = { ...document, version: freshVersion(), value, expiresAt: null };
     const [isMine] = await documents.write([{ next, seen: current?.version ?? null }]);
     if (isMine === true) return value;
@@ -48,12 +49,13 @@ export async function findRound(
   throw new Error("the split's round is changed again and again");
 }
 
-/** True if two splits have the same arms with the same weights. */
-function haveWeights(one: Split["arms"], other: Split["arms"]): boolean {
-  const names = Object.keys(one);
+/** True if a split still has the arms, the weights and the size with which a round has begun. */
+function isOf({ arms, detectPoints }: ValueOf<"split">, split: Split): boolean {
+  const names = Object.keys(arms);
   return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+    detectPoints === split.detectPoints &&
+    names.length === Object.keys(split.arms).length &&
+    names.every((name) => Object.hasOwn(split.arms, name) && arms[name] === split.arms[name])
   );
 }
 
@@ -109,7 +111,7 @@ export function splitAdditions(steps: readonly UsageStep[], expiresAt: number): 
 
 /** A split's round with the results of its arms. Arms without a weight have none to compare. */
 export interface RoundResults {
-  /** Undefined: no call has come since the weights were last changed. */
+  /** Undefined: no call has come since the split was last changed. */
   round: StoredDocument<"split"> | undefined;
   arms: (ArmResults & { arm: string; weight: number })[];
   /** Chains that each arm with a weight needs for the verdict. */
@@ -123,7 +125,7 @@ export async function readRound(
 ): Promise<RoundResults> {
   const document = roundKeyOf(name);
   const current = (await documents.read([document])).get("split", name);
-  const round = current && haveWeights(current.value.arms, split.arms) ? current : undefined;
+  const round = current && isOf(current.value, split) ? current : undefined;
   const of = { name, since: round?.value.since ?? 0 };
   const names = Object.keys(split.arms);
   const read = round && (await documents.read(names.map((arm) => resultsKeyOf(of, arm))));

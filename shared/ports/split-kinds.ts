@@ -2,13 +2,15 @@ import * as z from "../lib/zod.ts";
 
 /** Kinds of documents of splits. Only plans with a split have them. */
 export const splitKinds = {
-  /** Key: the split's name. The round that is under way, with the weights that the plan has had since. */
+  /** Key: the split's name. The round that is under way, with what the plan has said of the split since. */
   split: () =>
     z.looseObject({
       /** Random, made once: callees keep their arms when any other key is rotated. */
       key: z.string(),
       arms: z.record(z.string(), z.number()),
-      /** Time of the last change of weights, in milliseconds since the epoch. */
+      /** Difference that the split is made to find. It is set before the round's results are known, as it sets the verdict's size. */
+      detectPoints: z.optional(z.number()),
+      /** Time of the last change of these, in milliseconds since the epoch. */
       since: z.number(),
       /** Results at which the verdict was spoken. Absent: there were too few. */
       verdict: z.optional(

@@ -38,15 +38,18 @@ export function createSplitModel(begun: Weights, now: () => number) {
   let round: { since: number; weights: string } | undefined;
   const known = () => JSON.stringify(weights);
 
-  /** Counts the chains of a round by arm, each once, by its last call. */
+  /** Counts the chains of a round by arm, each once, by its last call that was placed. */
   function countChains(rows: readonly CallRow[], since: number): Map<string, Counts> {
     const counts = new Map<string, Counts>();
     const chains = new Set<string>();
+    const byNext = new Map(rows.flatMap((row) => (row.next ? [[row.next.id, row]] : [])));
     for (const row of rows) {
-      const { next, dueAt, state, result, agentId } = row;
+      const { next, dueAt, state, agentId } = row;
+      const isUnplaced = state === "EXPIRED" || state === "REJECTED" || state === "CANCELLED";
+      const result = (isUnplaced ? byNext.get(row.id)?.result : row.result) ?? null;
       const chain = firstIdOf(row);
       const isOver = next === undefined && state === "PLACED" && dueAt === null;
-      if (!isOver || result === null || unknown.has(result.status)) continue;
+      if (!(isOver || isUnplaced) || result === null || unknown.has(result.status)) continue;
       if (roundOf.get(chain) !== since || chains.has(chain)) continue;
       chains.add(chain);
       const sum = counts.get(agentId) ?? none;

@@ -23,8 +23,12 @@ export function SplitsOfPlan({ plan }: { plan: PlanTexts }) {
   );
 }
 
+const countColumns = ["Arm", "Weight", "Ended", "Missing"];
+/** Columns by which arms differ: who looks at them before the verdict finds a difference by chance. */
+const outcomeColumns = ["Answered", "Completed", "Completed of ended"];
+
 function OneSplit({ split }: { split: SplitView }) {
-  const { agent_id, arms } = split;
+  const { agent_id, arms, verdict } = split;
   return (
     <section class="card" aria-label={`Split ${agent_id}`}>
       <h3>Split {agent_id}</h3>
@@ -33,15 +37,21 @@ function OneSplit({ split }: { split: SplitView }) {
       ))}
       <Table
         label={`Arms of ${agent_id}`}
-        columns={["Arm", "Weight", "Ended", "Answered", "Completed", "Completed of ended"]}
+        columns={[...countColumns, ...(verdict === null ? [] : outcomeColumns)]}
       >
         {arms.map((arm) => (
           <tr key={arm.agent_id}>
             <th scope="row">{arm.agent_id}</th>
-            {[arm.weight, arm.ended, arm.answered, arm.completed].map((count, index) => (
+            {[arm.weight, arm.ended, arm.missing].map((count, index) => (
               <td key={index}>{countText(count)}</td>
             ))}
-            <td>{rateText(arm.completed_share)}</td>
+            {verdict !== null && (
+              <>
+                <td>{countText(arm.answered ?? 0)}</td>
+                <td>{countText(arm.completed ?? 0)}</td>
+                <td>{rateText(arm.completed_share)}</td>
+              </>
+            )}
           </tr>
         ))}
       </Table>

@@ -45,14 +45,15 @@ export async function chooseArms(message: CallsMessage, deps: ArmDeps): Promise<
 async function knownRound(name: string, deps: ArmDeps): Promise<Round> {
   const { documents, clock, random, memory, settings } = deps;
   const now = clock.now();
-  const arms = findSplit(name, settings.plan)?.arms ?? {};
+  const split = findSplit(name, settings.plan) ?? { arms: {}, detectPoints: 0 };
+  const { arms } = split;
   const known = memory.rounds.get(name);
   if (known !== undefined && known.arms === arms && Math.abs(now - known.readAt) < roundMsMax) {
     return known.round;
   }
   const stores = { documents, freshVersion: () => random.version() };
   const firstKey = settings.armsKeyOf(name);
-  const round = await findRound({ name, arms, firstKey }, now, stores);
+  const round = await findRound({ name, split, firstKey }, now, stores);
   memory.rounds.set(name, { round, arms, readAt: now });
   return round;
 }

@@ -59,7 +59,9 @@ describe("what is said of a split", () => {
       "The verdict comes with 1,570 ended calls of each arm: 1,500 of b are missing.",
       "The arms also differ in callingHours, provider.",
     ]);
-    expect(saySplit({ ...split, since: null })[0]).toBe("No call has come under today's weights.");
+    expect(saySplit({ ...split, since: null })[0]).toBe(
+      "No call has come since the split was last changed.",
+    );
     expect(saySplit(split)).toEqual([
       "The verdict comes with 1,570 ended calls of each arm: within a minute.",
     ]);

@@ -14,6 +14,9 @@ const agents = { agent_a: webhook("a"), agent_b: webhook("b") };
 // The token `salesOnly` has the right to agent_sales, and none to its arms.
 const plan = { agents: { ...agents, agent_sales: { split: half } }, results: {} };
 
+/** Results of an arm that are not shown before the verdict. */
+const hidden = { answered: null, completed: null, answered_share: null, completed_share: null };
+
 const createBench = (more: object = {}) => createForecastBench({ ...plan, ...more });
 const read = async (bench: ReturnType<typeof createBench>) =>
   (await bench.operator<{ splits: SplitView[] }>("/splits")).splits;
@@ -104,7 +107,7 @@ describe("operators", () => {
     ]);
     const since = bench.dialer.now();
     const of = { name: "agent_sales", since };
-    const round = { key: "0123456789abcdef", arms: half, since };
+    const round = { key: "0123456789abcdef", arms: half, detectPoints: 5, since };
     await putDocument(bench.dialer, roundKeyOf("agent_sales"), round);
     await bench.dialer.documents.addAll([
       {
@@ -116,8 +119,8 @@ describe("operators", () => {
     ]);
     const [{ arms, verdict } = { arms: [], verdict: null }] = await read(bench);
     expect(arms).toMatchObject([
-      { agent_id: "agent_a", weight: 50, ended: 70, completed_share: 0.8, missing: 1_500 },
-      { agent_id: "agent_b", ended: 0, completed_share: null, missing: 1_570 },
+      { agent_id: "agent_a", weight: 50, ended: 70, ...hidden, missing: 1_500 },
+      { agent_id: "agent_b", ended: 0, ...hidden, missing: 1_570 },
     ]);
     expect(verdict).toBeNull();
   });
@@ -143,7 +146,7 @@ describe("operators", () => {
         agent_b: { ended: 70, answered: 60, completed: 56 },
       },
     };
-    const round = { key: "0123456789abcdef", arms: half, since, verdict };
+    const round = { key: "0123456789abcdef", arms: half, detectPoints: 20, since, verdict };
     await putDocument(bench.dialer, roundKeyOf("agent_sales"), round);
     const [split] = await read(bench);
     expect(split).toMatchObject({

@@ -34,8 +34,8 @@ function createRounds() {
       },
     },
   };
-  const roundAt = (at: number, arms: Readonly<Record<string, number>> = half) =>
-    findRound({ name, arms, firstKey: "key" }, at, stores);
+  const roundAt = (at: number, arms: Readonly<Record<string, number>> = half, detectPoints = 50) =>
+    findRound({ name, split: { arms, detectPoints }, firstKey: "key" }, at, stores);
   return { documents, stores, counted, roundAt };
 }
 
@@ -59,6 +59,14 @@ describe("the round of a split", () => {
     const { roundAt } = createRounds();
     const { key } = await roundAt(5);
     expect(await roundAt(7, arms)).toMatchObject({ key, since: 7, arms });
+  });
+
+  it("is another one with another difference to find, so that nobody sets the verdict's size by the results", async () => {
+    const { roundAt, documents } = createRounds();
+    const { key } = await roundAt(5, half, 5);
+    expect(await roundAt(7, half, 20)).toMatchObject({ key, since: 7, detectPoints: 20 });
+    const before = { name, split: { arms: half, detectPoints: 5 } };
+    expect((await readRound(before, documents)).round).toBeUndefined();
   });
 
   it("is that of the process whose write comes first", async () => {
