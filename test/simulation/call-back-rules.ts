@@ -7,6 +7,8 @@ import { isCalm } from "./scenario.ts";
 const minuteMs = 60_000;
 /** Time after its own in which a promised call is dialed, and in which it may still be claimed, permitted and placed. */
 const lateMsMax = 122 * minuteMs;
+/** Maximum time from a promised call's end to the visit of its backlog that ends it, where nothing else does. */
+const visitMsMax = 70 * minuteMs;
 /** Time within which the analysis of an ended call is read for the last time. */
 const readMsMax = 43 * minuteMs;
 /** Maximum time for which the number of an ended call is kept, and that until the next sweep and its write. */
@@ -27,6 +29,7 @@ export function callBackViolations(chained: Chained): string[] {
   return [
     ...judged,
     ...rows.flatMap((row) => promisesBroken(row, chained)),
+    ...promisesLate(chained),
     ...numbersLate(chained),
   ];
 }
@@ -108,6 +111,23 @@ function promisesBroken(row: CallRow, { rows, placements, scenario }: Chained): 
   const mayWish =
     tries.callBacks.made < callBacks.most && history.every(({ by }) => by === undefined);
   return hasWish && mayWish ? [`call back: the wish of ${id} is unheard`] : [];
+}
+
+/** Checks, where nothing fails, that a promised call waits no longer than until its end. */
+function promisesLate({ versions, scenario }: Chained): string[] {
+  if (!isCalm(scenario) || scenario.clocks !== "same") return [];
+  const waiting = new Map<string, number>();
+  const isLate = ([, until]: [string, number], at: number) => at > until + visitMsMax;
+  const late = versions.flatMap(({ id, at, json }) => {
+    const until = waiting.get(id) ?? Infinity;
+    const { state, tries } = parseRow(id, "", JSON.parse(json)) ?? {};
+    waiting.delete(id);
+    if (state === "WAITING" && tries?.promisedAt !== undefined) waiting.set(id, tries.until);
+    return isLate([id, until], at) ? [id] : [];
+  });
+  const endAt = Math.max(0, ...versions.map(({ at }) => at));
+  const left = [...waiting].flatMap((one) => (isLate(one, endAt) ? [one[0]] : []));
+  return [...late, ...left].map((id) => `call back: ${id} waited beyond its end`);
 }
 
 /** Checks, where nothing fails, that the number of an ended call goes within the hour. */

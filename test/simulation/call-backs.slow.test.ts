@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { call, quiet } from "./directed.ts";
-import { calmWeather, people, type Scenario } from "./scenario.ts";
+import { agents, calmWeather, people, type Scenario } from "./scenario.ts";
 import { simulate } from "./simulate.ts";
 
 /** Calls of agents whose callees ask to be called back, beside retries. */
@@ -37,6 +37,12 @@ async function run(scenarioOf: (seed: number) => Scenario): Promise<number> {
 
 it("calls callees back who asked for it, each once, at that time", async () => {
   expect(await run((seed) => asking(seed))).toBeGreaterThan(20);
+});
+
+it("ends the promised calls of a paused agent in time", async () => {
+  const act = { act: "pause agent", seconds: 6 * 3600, errs: false } as const;
+  const which = (seed: number) => agents.indexOf(seed % 2 === 0 ? "plain" : "known");
+  await run((seed) => asking(seed, { acts: [{ ...act, atSeconds: 1200, which: which(seed) }] }));
 });
 
 it("calls back whatever goes wrong, only within calling hours and against no order", async () => {

@@ -1,6 +1,7 @@
 import { backlogOfKey, type LevelOf, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { timeOfId } from "#shared/calls/ids.ts";
-import { findRetry } from "#shared/dial-plan/dial-plan.ts";
+import { callBackLateMs } from "#shared/calls/tries.ts";
+import { findCallBacks, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
@@ -22,6 +23,11 @@ const unusedMs = 2 * hourMs;
 const decidedAtOnce = 200;
 
 type Backlog = StoredDocument<"backlog">;
+/** A call that waits in a backlog. */
+interface PositionIn {
+  key: string;
+  id: string;
+}
 type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt" | "counted" | "waiting">>;
 
 /**
@@ -43,11 +49,11 @@ export async function visitBacklogs(
   let counted = last.walk === null ? 0 : (last.counted ?? 0);
   let walk: Walk | null = last.walk ?? allBacklogs;
   while (walk !== null && !time.isOver()) {
-    const { listed, found, next } = await takeStep(walk, { until: Number.MAX_SAFE_INTEGER }, deps);
-    const isEnded = await endExpired(found, time, deps);
-    if (!isEnded) break; // the next sweep finds the rest at the same place
+    const step: Step = await takeStep(walk, { until: Number.MAX_SAFE_INTEGER }, deps);
+    const left = await endExpired(step.found, time, deps);
+    const { listed, found, next }: Step = left.length === 0 ? step : cutStep(step, left, walk);
     const docs = listed.filter(isReadable);
-    const empty = new Set(found.flatMap((one) => (one.positions.length === 0 ? one.key : [])));
+    const empty = new Set(step.found.flatMap((one) => (one.positions.length === 0 ? one.key : [])));
     reportGone(
       docs.filter(({ key }) => !empty.has(key)),
       deps,
@@ -63,27 +69,58 @@ export async function visitBacklogs(
   return { walk, visitedAt, counted, ...(walk === null && { waiting }) };
 }
 
-/** Ends expired calls. Resolves to false if the budget is over before all are. */
+/** Ends expired calls, at least some. Resolves to those that may have expired and for which no time was left. */
 async function endExpired(
   found: Step["found"],
   time: SweepTime,
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "rowsPerSecond" | "wakeDispatcher">,
-): Promise<boolean> {
-  const { clock, settings } = deps;
-  const { plan } = settings;
-  const over = found.flatMap(({ key, positions }) => {
-    // Later tries of an agent with `retry` end earlier.
-    const { within = Infinity } = findRetry(backlogOfKey(key).agentId, plan) ?? {};
-    const lifeMs = Math.min(within, plan.expireAfterHours * hourMs);
-    return positions.filter(({ id }) => timeOfId(id) + lifeMs <= clock.now());
-  });
+): Promise<PositionIn[]> {
+  const over = found.flatMap((backlog) => findOver(backlog, deps));
   for (let start = 0; start < over.length; start += decidedAtOnce) {
-    if (time.isOver()) return false;
-    // A repeated request may have renewed the acceptance time of some calls.
-    const ids = over.slice(start, start + decidedAtOnce).map(({ id }) => id);
+    const end = start + decidedAtOnce;
+    const ids = over.slice(start, end).map(({ id }) => id);
     await writeOff(ids, { endsOnly: true }, deps);
+    if (time.isOver()) return over.slice(end);
   }
-  return true;
+  return [];
+}
+
+/**
+ * Returns the calls of a backlog that may have expired, by their positions. A repeated request may have renewed the
+ * acceptance time of some.
+ */
+function findOver(
+  { key, positions }: Step["found"][number],
+  { clock, settings: { plan } }: Pick<DialerDeps, "clock" | "settings">,
+): PositionIn[] {
+  const now = clock.now();
+  const { agentId, isUrgent } = backlogOfKey(key);
+  // Later tries of an agent with `retry` end earlier.
+  const { within = Infinity } = findRetry(agentId, plan) ?? {};
+  const lifeMs = Math.min(within, plan.expireAfterHours * hourMs);
+  const mayBePromised = isUrgent && findCallBacks(agentId, plan) !== undefined;
+  return positions.flatMap(({ id, dueAt }) => {
+    const isOld = timeOfId(id) + lifeMs <= now;
+    // A promised call may be older, and ends soon after its own time.
+    const isOver = mayBePromised ? dueAt + callBackLateMs <= now || (isOld && dueAt <= now) : isOld;
+    return isOver ? { key, id } : [];
+  });
+}
+
+/** Returns a step as one that has ended before the calls that are left, so that the walk goes on there. */
+function cutStep({ listed, found, next }: Step, left: readonly PositionIn[], walk: Walk): Step {
+  const firstOf = new Map(left.toReversed().map(({ key, id }) => [key, id]));
+  const cut = found.map(({ key, positions }) => {
+    const end = positions.findIndex(({ id }) => id === firstOf.get(key));
+    return { key, positions: end < 0 ? positions : positions.slice(0, end) };
+  });
+  const again = cut.flatMap(({ key, positions }) => {
+    const before = walk.open.find((one) => one.key === key)?.after;
+    return firstOf.has(key) ? { key, after: positions.at(-1) ?? before } : [];
+  });
+  const { open, ...at } = next ?? { after: null, isLast: true, open: [] };
+  const others = open.filter(({ key }) => !firstOf.has(key));
+  return { listed, found: cut, next: { ...at, open: [...again, ...others] } };
 }
 
 /**
