@@ -88,7 +88,7 @@ export interface CallRow {
   batchCalls: number;
   /** Time before which the client does not want the call dialed. Null: it named none. */
   notBefore: number | null;
-  /** True if the call goes before others of its client. */
+  /** True if the client wants the call to go before its others. */
   isUrgent: boolean;
   /** Present if its request has any. */
   labels?: Labels | undefined;
@@ -182,18 +182,26 @@ export function backlogOf({ client, agentId }: Pick<CallRow, "client" | "agentId
   return JSON.stringify([client, agentId]);
 }
 
-/** The client, the agent and the level that a backlog's name consists of. */
-export type LevelOf = Pick<CallRow, "client" | "agentId"> & { isUrgent?: boolean | undefined };
+/** The client and the agent of a backlog, and what its level depends on. */
+export type LevelOf = ClientAgent & {
+  isUrgent?: boolean | undefined;
+  tries?: Pick<Tries, "promisedAt"> | undefined;
+};
 
-/** Names the backlog in which a call waits. Urgent calls of a client to an agent have one of their own. */
-export function waitingLaneOf({ client, agentId, isUrgent = false }: LevelOf): string {
-  return isUrgent ? JSON.stringify([client, agentId, urgentLevel]) : backlogOf({ client, agentId });
+/** Names the backlog in which a call waits. Calls of a client to an agent that go ahead have one of their own. */
+export function waitingLaneOf(of: LevelOf): string {
+  return goesAhead(of) ? JSON.stringify([of.client, of.agentId, urgentLevel]) : backlogOf(of);
+}
+
+/** True if a call goes before others of its client: an urgent one, or one that its callee was promised. */
+export function goesAhead({ isUrgent = false, tries }: Omit<LevelOf, keyof ClientAgent>): boolean {
+  return isUrgent || tries?.promisedAt !== undefined;
 }
 
 const urgentLevel = "urgent";
 
 /** Parses a name that `waitingLaneOf` made. */
-export function backlogOfKey(key: string): Required<LevelOf> & { isUrgent: boolean } {
+export function backlogOfKey(key: string): ClientAgent & { isUrgent: boolean } {
   const [client = "", agentId = "", level]: string[] = JSON.parse(key);
   return { client, agentId, isUrgent: level === urgentLevel };
 }

@@ -235,10 +235,9 @@ export function applyCallBack(row: CallRow, promisedAt: number, write: Write): C
   if (request === null || erasedAt !== undefined || history.some(({ by }) => by !== undefined))
     return undefined;
   const waits = { state: "WAITING", reason: "call_back", dueAt: promisedAt } as const;
-  return {
-    ...enterState(row, waits, write),
-    tries: toCallBackTries(tries, tries.number, promisedAt),
-  };
+  // Its backlog depends on its tries.
+  const promised = { ...row, tries: toCallBackTries(tries, tries.number, promisedAt) };
+  return enterState(promised, waits, write);
 }
 
 /** Returns the row UNKNOWN, since then or since it first became unknown. */

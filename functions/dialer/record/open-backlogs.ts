@@ -1,10 +1,10 @@
-import { type CallRow, waitingLaneOf } from "#shared/calls/call-row.ts";
+import { type CallRow, goesAhead, waitingLaneOf } from "#shared/calls/call-row.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import { ConflictError, onConflict, retry } from "#shared/lib/retry.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** The fields of a row that say in which backlog it waits. */
-type BacklogRow = Pick<CallRow, "client" | "mode" | "agentId" | "isUrgent">;
+type BacklogRow = Pick<CallRow, "client" | "mode" | "agentId" | "isUrgent" | "tries">;
 
 /** Interval after which a writer renews a backlog's document. Dispatchers read backlogs used in the last 30 s. */
 const renewedEveryMs = 10_000;
@@ -26,7 +26,10 @@ export async function ensureBacklogs(
   const isKnown = (key: string) => now - (known.get(key) ?? -Infinity) <= renewedEveryMs;
   let needed = new Map(
     rows
-      .flatMap((row) => (row.isUrgent ? [row, { ...row, isUrgent: false }] : row))
+      .flatMap(({ client, mode, agentId, ...level }) => {
+        const other = { client, mode, agentId, isUrgent: false };
+        return goesAhead(level) ? [{ ...other, isUrgent: true }, other] : other;
+      })
       .map((row) => [waitingLaneOf(row), row] as const)
       .filter(([key]) => !isKnown(key)),
   );
@@ -62,7 +65,7 @@ export async function ensureBacklogs(
   }, onConflict(writeTries));
 }
 
-function newBacklog({ client, mode, agentId, isUrgent }: BacklogRow, now: number) {
+function newBacklog({ client, mode, agentId, isUrgent }: Omit<BacklogRow, "tries">, now: number) {
   return {
     client,
     mode,

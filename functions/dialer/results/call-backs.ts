@@ -162,8 +162,8 @@ async function changeSuccessor(
   const decision = decideCallBack(row, { wished, request }, inputs) ?? tooLate;
   if ("reason" in decision) return decision;
   if (state !== "WAITING") return tooLate;
-  // Dispatchers read only backlogs with a document.
-  await ensureBacklogs([successor], deps);
+  // Dispatchers read only backlogs with a document, and a call-back goes ahead.
+  await ensureBacklogs([{ ...successor, isUrgent: true }], deps);
   const { changed, conflicts } = await changeRows(
     [successor],
     (one, write) => applyCallBack(one, decision.at, write),
