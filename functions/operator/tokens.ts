@@ -1,5 +1,7 @@
 import type { Context } from "hono";
 import * as z from "#shared/lib/zod.ts";
+import { findKeyReadByAll } from "#shared/policy/key-read-by-all.ts";
+import { doNotCallListKey } from "#shared/policy/number-entries.ts";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import {
   clientKeyOf,
@@ -122,7 +124,10 @@ const makeToken = declareRoute({
     if (errors.length > 0) return answerUnprocessable(c, errors);
     const above = await refuseAboveBudget(c, "tokens", deps);
     if (above !== undefined) return above;
-    const { id, token, sha256, keyName } = createTokenMaker(settings).make();
+    const { hashKeys } = settings;
+    // A process that lacks the key of a token's MAC answers 401.
+    const key = findKeyReadByAll(await documents.read([doNotCallListKey]), hashKeys, now);
+    const { id, token, sha256, keyName } = createTokenMaker({ hashKeys }).make(key);
     const { agents = ["*"], rights, mode, not_after: notAfter = null } = body;
     const value: StoredToken = {
       client: of.name,

@@ -32,13 +32,14 @@ export function createTokenMaker({ hashKeys }: { hashKeys: RotatedKeys }) {
     macOf: hmacUnder(createHmac("sha256", key).update("key of made tokens").digest("hex")),
   }));
   return {
-    make(): MadeToken {
+    /** @param key one of the held keys, for the MAC */
+    make(key = hashKeys.current): MadeToken {
       const id = randomBase62(characters.id);
       const text = `${madePrefix}${id}_${randomBase62(characters.secret)}`;
-      const [current] = macs;
-      if (current === undefined) throw new Error("there is no HASH_KEY");
-      const token = `${text}_${current.macOf(text).slice(0, characters.mac)}`;
-      return { id, token, sha256: hash("sha256", token, "hex"), keyName: current.keyName };
+      const mac = macs.find(({ keyName }) => keyName === nameOfKey(key));
+      if (mac === undefined) throw new Error("the HASH_KEY is not held");
+      const token = `${text}_${mac.macOf(text).slice(0, characters.mac)}`;
+      return { id, token, sha256: hash("sha256", token, "hex"), keyName: mac.keyName };
     },
     /** Returns the id of a token whose MAC is right under a key that is held; undefined otherwise. */
     readId(token: string): string | undefined {

@@ -1,8 +1,8 @@
 import { recordSlow } from "../record/answer-times.ts";
 import type { Ready } from "./check.ts";
-import { keyReadMs, slowMs } from "#shared/lib/timing.ts";
+import { slowMs } from "#shared/lib/timing.ts";
 import { findReceiver } from "#shared/dial-plan/receivers.ts";
-import { findCurrentSince } from "#shared/policy/number-entries.ts";
+import { findKeyReadByAll } from "#shared/policy/key-read-by-all.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { callbackAddressAlong } from "#shared/settings/callback-url.ts";
@@ -70,28 +70,13 @@ function toCallbackUrl(
   read: DocumentsRead,
   deps: SendDeps,
 ): string | undefined {
-  const { plan, publicUrl } = deps.settings;
+  const { plan, publicUrl, hashKeys } = deps.settings;
   if (publicUrl === undefined || plan.results === undefined) return undefined;
   const { id, numberHash } = row;
   const call = { id, claim: row.claims[0] ?? version, numberHash };
   return callbackAddressAlong(dial.target.route, call, {
     publicUrl,
-    hashKey: urlKeyOf(read, deps),
+    // A process of the API without the key would answer 404, and the callee's opt-out in the callback would be lost.
+    hashKey: findKeyReadByAll(read, hashKeys, deps.clock.now()),
   });
-}
-
-/**
- * Returns the key of the codes of callback URLs. While HASH_KEY is rotated this is the former key, as long as a
- * process of the API may lack the current one. That process would answer 404, and the callee's opt-out in the
- * callback would be lost.
- */
-function urlKeyOf(
-  read: DocumentsRead,
-  { settings, clock }: Pick<SendDeps, "settings" | "clock">,
-): string {
-  const { hashKeys } = settings;
-  const { current, former } = hashKeys;
-  if (former === undefined) return current;
-  const since = findCurrentSince(read, settings.numbers.keyNames);
-  return since !== undefined && clock.now() >= since + keyReadMs ? current : former;
 }

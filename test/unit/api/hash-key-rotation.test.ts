@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listByNumber } from "#functions/operator/list-by-number.ts";
+import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { nameOfKey } from "#shared/lib/rotated-keys.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { doNotCallListKey } from "#shared/policy/number-entries.ts";
+import { changeDocument } from "#shared/ports/change-document.ts";
+import { jsonRequest } from "#test/support/json-request.ts";
 import { callbackAddress } from "#shared/settings/callback-url.ts";
 import { hashNumber } from "#shared/telephony/number-hashes.ts";
 import { readHashKeys } from "#shared/settings/settings.ts";
@@ -150,6 +156,39 @@ describe("a forecast while HASH_KEY is rotated", () => {
     expect(await forecastOf(during)).toMatchObject({ wait: 0, rejected: 1 });
     expect(await forecastOf(createApi(currentKey, former, plan))).toBe(409);
   });
+});
+
+it("lets a token in at every process from its making, whichever keys the process has read", async () => {
+  const former = createApi(formerKey);
+  const during = createApi(both, former);
+  const make = async () => {
+    const headers = { authorization: `Bearer ${tokens.operator}` };
+    const response = await post(during, "/operator/clients/desk/tokens", {}, headers);
+    const { token, hash_key }: { token: string; hash_key: string } = await response.json();
+    const statusAt = async (api: Api) => {
+      const call = { phone_number: number, agent_id: "agent_sales" };
+      return (await post(api, "/v1/calls", call, { authorization: `Bearer ${token}` })).status;
+    };
+    return [hash_key, await statusAt(former), await statusAt(during)];
+  };
+  const noteCurrent = async (since: number) => {
+    const change = () => ({
+      value: { keys: [], current: { name: nameOfKey(currentKey), since } },
+      expiresAt: null,
+    });
+    await changeDocument(
+      { name: doNotCallListKey, change },
+      { documents: during.documents, random: { version: randomVersion } },
+    );
+  };
+  const client = jsonRequest(tokens.operator, "PUT", { agents: ["*"] });
+  expect((await during.app.request("/operator/clients/desk", client)).status).toBe(200);
+  expect(await make()).toEqual(["former", 201, 201]);
+  await noteCurrent(Date.now() - hourMs + minuteMs);
+  expect(await make()).toEqual(["former", 201, 201]);
+  // Every process has read the current key by now. This one could not.
+  await noteCurrent(Date.now() - hourMs);
+  expect(await make()).toEqual(["current", 401, 201]);
 });
 
 it("lists under several hashes are those under one, for any pages", async () => {

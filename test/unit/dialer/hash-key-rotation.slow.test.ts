@@ -292,6 +292,7 @@ describe("ending the former HASH_KEY", () => {
     await rotation.ask("before", "/clients/shop", { agents: ["*"] }, "PUT");
     const { body } = await rotation.ask("before", "/clients/shop/tokens", {});
     await rotate(rotation);
+    rotation.bench.advance(60 * minuteMs);
     expect((await rotation.ask("during", "/clients/shop/tokens", {})).body["hash_key"]).toBe(
       "current",
     );
