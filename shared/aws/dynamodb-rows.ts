@@ -9,6 +9,7 @@ import { indexOf, requestIdOf, timeOfId } from "../calls/ids.ts";
 import { type DialingCall, requestListsOf } from "../ports/ledger.ts";
 import type { Item } from "./dynamodb-client.ts";
 import { bytes, bytesIn, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
+import { laterAttributesOf, withLaterAttributes } from "./dynamodb-later.ts";
 import { weekMs } from "../lib/units.ts";
 
 const watchShards = 16;
@@ -40,6 +41,7 @@ export function toItem(row: CallRow, endsAt: number): Item {
   const rest: Record<string, unknown> = toStoredRow(row);
   delete rest["numberHash"];
   const item: Item = {
+    ...laterAttributesOf(row),
     pk: text(pk),
     sk: text(sk),
     version: text(version),
@@ -113,13 +115,8 @@ export function toRow(item: Item): CallRow | undefined {
           clientReceiverAt: toPosition(item, "clientReceiverKey").dueAt,
         };
   const numberHash = Buffer.from(bytesIn(item, "numberHash")).toString("hex");
-  return parseRow(textIn(item, "sk"), textIn(item, "version"), {
-    ...keys,
-    ...stored,
-    ...list,
-    ...clientList,
-    numberHash,
-  });
+  const fields = { ...keys, ...stored, ...list, ...clientList, numberHash };
+  return withLaterAttributes(parseRow(textIn(item, "sk"), textIn(item, "version"), fields), item);
 }
 
 /** Returns the lane in the keys of an item of the index `due`. */

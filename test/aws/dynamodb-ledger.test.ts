@@ -1,4 +1,4 @@
-import { readRows } from "#test/support/reads.ts";
+import { readRow, readRows } from "#test/support/reads.ts";
 import { createRequestId, firstCallIdAt, toAccountName, toCallId } from "#shared/calls/ids.ts";
 import { accountOf } from "../support/account-of.ts";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -20,11 +20,18 @@ import {
 import type { Receiver } from "#shared/dial-plan/receivers.ts";
 import { attentionStates } from "#shared/calls/states.ts";
 import { createDynamoLedger } from "#shared/aws/dynamodb-ledger.ts";
-import { toItem } from "#shared/aws/dynamodb-rows.ts";
+import { keyOfCall, toItem } from "#shared/aws/dynamodb-rows.ts";
 import { dynamoTable } from "#shared/aws/dynamodb-table.ts";
 import { randomId, randomVersion } from "#shared/lib/random.ts";
 import { describeCallLedger } from "../contracts/call-ledger/index.ts";
-import { aNumberHash, aRow, aRowIn, rowsOfOneRequest, suiteNow } from "../support/call-rows.ts";
+import {
+  aNumberHash,
+  aRow,
+  aRowIn,
+  changed,
+  rowsOfOneRequest,
+  suiteNow,
+} from "../support/call-rows.ts";
 import { between } from "../support/aws/dynamo-between.ts";
 import { type Received, startReceiver } from "../support/receiver.ts";
 import { perTier, inSlowTier } from "../support/per-tier.ts";
@@ -47,6 +54,28 @@ async function createLedger(client = engines().dynamo, keptDays = 10) {
 describeCallLedger("DynamoDB", (keptDays) => createLedger(engines().dynamo, keptDays), {
   told: attentionStates,
   runs: perTier({ quick: 1, slow: 2 }),
+});
+
+it("keeps an attribute that only a later version knows when a row is changed", async () => {
+  const ledger = await createLedger();
+  const TableName = `ledger-${tables}`;
+  const row = aRow();
+  await ledger.write([{ next: row, seen: null }]);
+  const { dynamo } = engines();
+  const { pk, sk } = keyOfCall(row.id);
+  const Item = { ...toItem(row, 0), tag: { S: "spring" } };
+  await dynamo.send("PutItem", { TableName, Item });
+  const seen = await readRow(ledger, row.id);
+  expect(JSON.parse(JSON.stringify(seen))).toEqual(row);
+  if (seen === undefined) return;
+  const next = changed(seen, { state: "PLACED", lane: null, dueAt: null });
+  expect(await ledger.write([{ next, seen: row.version }])).toEqual([true]);
+  const { output } = await dynamo.send("GetItem", {
+    TableName,
+    Key: { pk: { S: pk }, sk: { S: sk } },
+  });
+  expect(output.Item).toMatchObject({ version: { S: next.version }, tag: { S: "spring" } });
+  expect(output.Item).not.toHaveProperty("due");
 });
 
 type Output = Record<string, unknown>;

@@ -44,6 +44,24 @@ describe("D1 as a call ledger", () => {
     expect(page).toMatchObject({ rows: [{ id: other.id }], unreadable: 1 });
   });
 
+  it("keeps a column that only a later version knows when a row is changed", async () => {
+    const ledger = await createLedger();
+    const row = aRow();
+    await ledger.write([{ next: row, seen: null }]);
+    await LEDGER.prepare("ALTER TABLE calls ADD COLUMN tag TEXT").run();
+    try {
+      await LEDGER.prepare("UPDATE calls SET tag = 'spring'").run();
+      const seen = await readRow(ledger, row.id);
+      expect(seen).toEqual(row);
+      const next = changed(row, { state: "PLACED", lane: null, dueAt: null });
+      expect(await ledger.write([{ next, seen: row.version }])).toEqual([true]);
+      const stored = await LEDGER.prepare("SELECT version, tag FROM calls").first();
+      expect(stored).toEqual({ version: next.version, tag: "spring" });
+    } finally {
+      await LEDGER.prepare("ALTER TABLE calls DROP COLUMN tag").run();
+    }
+  });
+
   it("has a call's context apart, and reads it with its row alone", async () => {
     const ledger = await createLedger();
     const request = { phone_number: "+12025550123", agent_id: "a", context: { name: "Zoë" } };
