@@ -1,5 +1,6 @@
 import { unreadable } from "#shared/ports/unreadable.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
+import { parseSplitMark } from "#shared/calls/split-mark.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { agentsOf } from "#shared/dial-plan/splits.ts";
@@ -140,7 +141,9 @@ async function findAsked(
   deps: RouteDeps,
 ): Promise<readonly CallNow[]> {
   if (call_id !== undefined) return findCall(call_id, waiting, deps);
-  const agents = agent_id === undefined ? undefined : agentsOf(agent_id, deps.plan);
+  const agents = agent_id === undefined ? [] : agentsOf(agent_id, deps.plan);
+  const isOfAgent = ({ agentId, split }: CallNow) =>
+    agents.includes(agentId) || (split !== undefined && parseSplitMark(split).name === agent_id);
   const ofCampaign =
     campaign === undefined ? undefined : await readRequests({ campaign, client }, deps);
   return waiting.calls.filter(
@@ -148,7 +151,7 @@ async function findAsked(
       (request_id === undefined || call.requestId === request_id) &&
       (ofCampaign === undefined || ofCampaign.has(call.requestId)) &&
       (client === undefined || call.client === client) &&
-      (agents === undefined || agents.includes(call.agentId)) &&
+      (agent_id === undefined || isOfAgent(call)) &&
       (account === undefined || [call.account?.name, call.account?.planned].includes(account)),
   );
 }

@@ -89,6 +89,7 @@ export const countedKeys: readonly Keys<KeyedAccount>[] = [
 export const callKeys: readonly Keys<Pick<ResolvedCall, "call" | "hashes">>[] = [
   cancellation.keys,
   doNotCall.keys,
+  pause.splitKeys,
 ];
 
 /** Documents of a call's number that most deployments lack. They are read only if there may be some. */

@@ -23,6 +23,8 @@ export interface CallNow {
   id: string;
   client: string;
   agentId: string;
+  /** The split that has chosen its agent, and its round. */
+  split?: string | undefined;
   /** The request to which it belongs: that of the first call of its chain. */
   requestId: string;
   /** Key of its backlog. */
@@ -109,6 +111,7 @@ async function readAnew(deps: RouteDeps): Promise<WaitingNow> {
       id: call.id,
       client: call.client,
       agentId: call.request.agent_id,
+      split: call.split,
       requestId: requestIdOf(call.ancestors?.[0] ?? call.id),
       backlog: one.backlog,
       account,

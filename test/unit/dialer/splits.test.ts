@@ -12,6 +12,7 @@ import {
   idsDialed,
   message,
   pause,
+  resume,
   request,
   rowOf,
   sendEach,
@@ -110,6 +111,23 @@ describe("a call to a split", () => {
       await bench.simulate(30);
       expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "paused" });
     }
+  });
+
+  it("waits for a pause of its split, once its arm has left that", async () => {
+    const bench = createDialerBench({ startAt, plan: planOf({ agent_a: 1 }) });
+    await pause(bench, { agent: "agent_any" });
+    const call = aCallNow(bench, { agent_id: "agent_any" });
+    await bench.send(message(call));
+    await bench.simulate(30);
+    bench.changePlan(planOf({ agent_b: 1 }));
+    const other = aCallNow(bench, { agent_id: "agent_a" });
+    await sendEach(bench, other);
+    await bench.simulate(400);
+    expect(idsDialed(bench)).toEqual([other.id]);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "WAITING", reason: "paused" });
+    await resume(bench, { agent: "agent_any" });
+    await bench.simulate(400);
+    expect(idsDialed(bench)).toEqual([other.id, call.id]);
   });
 
   it("has the hours of its arm", async () => {

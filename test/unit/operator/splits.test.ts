@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { SplitView } from "#functions/operator/splits.ts";
 import type { Why } from "#functions/operator/why.ts";
+import { toSplitMark } from "#shared/calls/split-mark.ts";
 import { roundKeyOf, resultsKeyOf } from "#shared/policy/split-rounds.ts";
-import { putDocument } from "#test/support/dialer-calls.ts";
+import { aCallNow, callsNow, putDocument, putIn } from "#test/support/dialer-calls.ts";
 import { tokens } from "#test/support/environment.ts";
 import { callsOf, createForecastBench } from "#test/support/forecast-bench.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
@@ -98,6 +99,16 @@ describe("operators", () => {
     const refused = await send("/cancel", { agent_id: "agent_sales" });
     expect(refused.status).toBe(422);
     expect(await refused.text()).toContain("cancel those of agent_a, agent_b");
+  });
+
+  it("ask why calls wait whose arm has left the split", async () => {
+    const { dialer, operator } = createBench({ agents: { ...plan.agents, agent_c: webhook("c") } });
+    const split = toSplitMark({ name: "agent_sales", since: 0 });
+    for (const call of callsNow(dialer, 2, { agent_id: "agent_c" }, { split }))
+      await putIn(dialer, "WAITING", call, { reason: "paused" });
+    await putIn(dialer, "WAITING", aCallNow(dialer, { agent_id: "agent_c" }));
+    expect((await operator<Why>("/why?agent_id=agent_sales")).calls).toBe(2);
+    expect((await operator<Why>("/why?agent_id=agent_c")).calls).toBe(3);
   });
 
   it("see how many chains are missing, and no difference before the verdict", async () => {
