@@ -70,8 +70,8 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
  * lists of gates import 50 files and the decision 51: each rule adds its own.
  */
 const importedMax = {
-  "shared/rules/gates.ts": 24,
-  "functions/dialer/decide/decide-delivered.ts": 25,
+  "shared/rules/gates.ts": 25,
+  "functions/dialer/decide/decide-delivered.ts": 26,
   "functions/api/calls/create-calls.ts": 43,
 };
 
