@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { schemaOf } from "#infra/cli/deploy/cloudflare-schema.ts";
 import * as z from "#shared/lib/zod.ts";
 
 /** One version in CHANGELOG.md. */
@@ -21,10 +22,28 @@ export interface Releases {
   migrations: Record<string, string>;
   /** Versions that have a fixture in test/upgrade/fixtures. */
   fixtures: readonly string[];
+  /** Texts of the files that have the newest version, by file name. */
+  files: Record<string, string>;
 }
 
 /** Folder of the fixtures, one file a version. */
 export const fixturesFolder = "test/upgrade/fixtures";
+
+/** Files with the version of the service, which its client libraries share. */
+const filesWithVersion = [
+  "package.json",
+  "package-lock.json",
+  "infra/client/package.json",
+  "infra/client/package-lock.json",
+  "infra/client-python/pyproject.toml",
+  "infra/client-python/src/outbound_calls/__init__.py",
+  "docs/client-typescript.md",
+  "docs/client-python.md",
+];
+
+/** The version behind the name of a package of ours, in Python's assignment, or in the name of a built file. */
+const versionPattern =
+  /(?<="name": "outbound-calls(?:-client)?",\s+"version": "|^(?:__version__|version) = "|outbound[-_]calls[-_]client-)\d+\.\d+\.\d+/gm;
 
 const publishedSchema = z.record(
   z.string(),
@@ -37,7 +56,9 @@ export async function readReleases(): Promise<Releases> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
   const fixtures = await readdir(fixturesFolder);
+  const files = filesWithVersion.map(async (name) => [name, await readFile(name, "utf8")]);
   return {
+    files: Object.fromEntries(await Promise.all(files)),
     changelog: await readFile("CHANGELOG.md", "utf8"),
     published: publishedSchema.parse(
       JSON.parse(await readFile(join(folder, "published.json"), "utf8")),
@@ -64,40 +85,16 @@ export function readChangelog(changelog: string): Release[] {
 }
 
 /** Returns the problems that would make an update unsafe, each as a sentence that says what to do. */
-export function findReleaseProblems({
-  changelog,
-  published,
-  migrations,
-  fixtures,
-}: Releases): string[] {
-  const releases = readChangelog(changelog);
-  const released = releases.filter(({ isReleased }) => isReleased);
-  const next = releases.find(({ isReleased }) => !isReleased)?.version;
-  const changedOrGone = Object.entries(published).flatMap(([name, { version, sha256 }]) => {
-    const text = migrations[name];
-    if (text !== undefined && hashOf(text) === sha256) return [];
-    return `${name} is published with ${version} and must stay as it was: restore it, and put the change into a new migration beside it.`;
-  });
-  const unlisted = Object.keys(migrations).filter((name) => published[name] === undefined);
-  const unlistedOnceReleased = released.length === 0 ? [] : unlisted;
+export function findReleaseProblems(parts: Releases): string[] {
+  const releases = readChangelog(parts.changelog);
   return [
-    ...changedOrGone,
-    ...unlistedOnceReleased.map((name) => {
-      const entry = { version: next ?? released[0]?.version, sha256: hashOf(migrations[name]) };
-      return `${name} is not held: add "${name}": ${JSON.stringify(entry)} to infra/d1/published.json.`;
-    }),
+    ...findMigrationProblems(parts, releases),
+    ...findVersionProblems(parts, releases),
     ...releases
       .filter(({ upgrading }) => upgrading === "")
       .map(({ version }) => `CHANGELOG.md: ${version} has no part "### Upgrading".`),
-    ...Object.entries(published).flatMap(([name, { version }]) => {
-      const release = releases.find((one) => one.version === version);
-      if (release === undefined) return `CHANGELOG.md has no ${version}, which published ${name}.`;
-      const isFirst = release === releases.at(-1);
-      if (isFirst || release.upgrading.includes(name)) return [];
-      return `CHANGELOG.md: the part "### Upgrading" of ${version} must name the migration ${name}.`;
-    }),
-    ...released
-      .filter(({ version }) => !fixtures.includes(version))
+    ...releases
+      .filter(({ version, isReleased }) => isReleased && !parts.fixtures.includes(version))
       .map(
         ({ version }) =>
           `${fixturesFolder}/${version}.json is missing: check out ${version}, make it by "npm run fixture", and keep it.`,
@@ -105,22 +102,80 @@ export function findReleaseProblems({
   ];
 }
 
+/** Migrations of released versions do not change, and each has its version. */
+function findMigrationProblems(parts: Releases, releases: readonly Release[]): string[] {
+  const { published, migrations } = parts;
+  const releaseOf = (name: string) =>
+    releases.find(({ version }) => version === published[name]?.version);
+  const held = Object.keys(published).filter((name) => releaseOf(name)?.isReleased ?? true);
+  const changedOrGone = held.filter(
+    (name) =>
+      migrations[name] === undefined || hashOf(migrations[name]) !== published[name]?.sha256,
+  );
+  const isOfNone = (name: string) => releases[0]?.isReleased === true && !held.includes(name);
+  const asPublished = held.flatMap((name) => migrations[name] ?? []);
+  return [
+    ...changedOrGone.map(
+      (name) =>
+        `${name} is published with ${published[name]?.version} and must stay as it was: restore it, and put the change into a new migration beside it.`,
+    ),
+    ...(changedOrGone.length > 0
+      ? []
+      : findChangesOfSchema(asPublished, Object.values(migrations))),
+    ...Object.keys(migrations)
+      .filter(isOfNone)
+      .map((name) => `${name} is of no version yet: ${beginNext}.`),
+    ...held.flatMap((name) => {
+      const release = releaseOf(name);
+      const version = published[name]?.version;
+      if (release === undefined) return `CHANGELOG.md has no ${version}, which published ${name}.`;
+      const isFirst = release === releases.at(-1);
+      if (isFirst || release.upgrading.includes(name)) return [];
+      return `CHANGELOG.md: the part "### Upgrading" of ${version} must name the migration ${name}.`;
+    }),
+  ];
+}
+
+/** New migrations only add: after a roll-back the earlier version finds its ledger as its own migrations make it. */
+function findChangesOfSchema(published: readonly string[], all: readonly string[]): string[] {
+  const { schema } = schemaOf(all);
+  return [...schemaOf(published).schema].flatMap(([name, declaration]) =>
+    schema.get(name) === declaration
+      ? []
+      : `A migration changes or removes the ${name}, which a released version needs after a roll-back: add one under another name, and leave it.`,
+  );
+}
+
+/** All files have the version with which the changelog begins. */
+function findVersionProblems({ files }: Releases, [newest]: readonly Release[]): string[] {
+  return Object.entries(files).flatMap(([name, text]) => {
+    const found = text.match(versionPattern) ?? ["no version"];
+    const wrong = found.find((version) => version !== newest?.version);
+    if (wrong === undefined) return [];
+    return `${name} has ${wrong}, CHANGELOG.md begins with ${newest?.version}: ${beginNext}.`;
+  });
+}
+
 /**
  * Releases the version that is unreleased: gives it its day in the changelog, and lists its migrations, which do not change
  * from then on. Returns the new texts.
  *
  * @param day as the changelog has it, such as 2027-01-31
- * @throws if no version is unreleased
+ * @throws if the newest version is released
  */
 export function releaseNext(
   { changelog, published, migrations }: Releases,
   day: string,
 ): Pick<Releases, "changelog" | "published"> {
-  const next = readChangelog(changelog).find(({ isReleased }) => !isReleased);
-  if (next === undefined) throw new Error("CHANGELOG.md has no version that is unreleased.");
-  const { version } = next;
+  const [newest] = readChangelog(changelog);
+  if (newest === undefined || newest.isReleased) {
+    throw new Error(`CHANGELOG.md begins with no unreleased version: ${beginNext}.`);
+  }
+  const { version } = newest;
   const entries = Object.entries(migrations).map(([name, text]) => {
-    return [name, published[name] ?? { version, sha256: hashOf(text) }] as const;
+    const before = published[name];
+    const isHeld = before !== undefined && before.version !== version;
+    return [name, isHeld ? before : { version, sha256: hashOf(text) }] as const;
   });
   return {
     changelog: changelog.replace(`## ${version} – unreleased\n`, `## ${version} – ${day}\n`),
@@ -128,4 +183,32 @@ export function releaseNext(
   };
 }
 
+/**
+ * Begins the version after a released one: a section of the changelog, and the version in each file that has it. Returns
+ * the new texts.
+ *
+ * @throws if the newest version is unreleased, or not below `version`
+ */
+export function startNext(
+  { changelog, files }: Releases,
+  version: string,
+): Pick<Releases, "changelog" | "files"> {
+  const [newest] = readChangelog(changelog);
+  if (newest?.isReleased !== true) {
+    throw new Error(`CHANGELOG.md does not begin with a released version: release it first.`);
+  }
+  const isLater = newest.version.localeCompare(version, "en", { numeric: true }) < 0;
+  if (!/^\d+\.\d+\.\d+$/.test(version) || !isLater) {
+    throw new Error(`${version} is no version after ${newest.version}.`);
+  }
+  const section = `## ${version} – unreleased\n\n### Upgrading\n\nNothing else is to be done.\n\n`;
+  return {
+    changelog: changelog.replace(/^(?=## )/m, section),
+    files: Object.fromEntries(
+      Object.entries(files).map(([name, text]) => [name, text.replace(versionPattern, version)]),
+    ),
+  };
+}
+
+const beginNext = 'begin the next version by "npm run release -- --next VERSION"';
 const hashOf = (text = "") => createHash("sha256").update(text).digest("hex");

@@ -61,12 +61,11 @@ function toSchema(tables: readonly string[], answers: readonly unknown[][]): Sch
   return new Map([...partsBy, ...columns]);
 }
 
-/** Applies the migrations to an empty database, and returns the names of its tables and the schema. */
-async function expectedSchema(): Promise<{ tables: string[]; schema: Schema }> {
+/** Applies migrations to an empty database, and returns the names of its tables and the schema. */
+export function schemaOf(texts: readonly string[]): { tables: string[]; schema: Schema } {
   const database = new DatabaseSync(":memory:");
   try {
-    const names = (await readdir(migrations)).filter((name) => name.endsWith(".sql")).toSorted();
-    for (const name of names) database.exec(await readFile(join(migrations, name), "utf8"));
+    for (const text of texts) database.exec(text);
     const tables = database
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
       .all()
@@ -76,6 +75,11 @@ async function expectedSchema(): Promise<{ tables: string[]; schema: Schema }> {
   } finally {
     database.close();
   }
+}
+
+async function expectedSchema(): Promise<ReturnType<typeof schemaOf>> {
+  const names = (await readdir(migrations)).filter((name) => name.endsWith(".sql")).toSorted();
+  return schemaOf(await Promise.all(names.map((name) => readFile(join(migrations, name), "utf8"))));
 }
 
 /**
@@ -114,19 +118,22 @@ function adviceOn(database: string, wrong: [name: string, declaration: string][]
       : `- the ${name} is declared differently\n    there:    ${found}\n    expected: ${declaration}`;
   });
   const isIndex = ([name]: [string, string]) => name.startsWith("index ");
-  const toMake = wrong.filter((one) => isIndex(one) && !real.has(one[0]));
-  const execute = (sql: string) =>
-    `  npx wrangler d1 execute ${database} --remote --command "${sql}"`;
+  const indexes = wrong.filter(isIndex);
+  const execute = ([name, declaration]: [string, string]) => {
+    const sql = real.has(name) ? `DROP ${name}; ${declaration}` : declaration;
+    return `  npx wrangler d1 execute ${database} --remote --command "${sql}"`;
+  };
   return [
     `The ledger ${database} is not as this version's migrations make it. No code was deployed.`,
     ...lines,
-    ...(toMake.length > 0 ? ["To make a missing index, and then run this again:"] : []),
-    ...toMake.map(([, declaration]) => execute(declaration)),
-    ...(toMake.length < wrong.length
+    ...(indexes.length > 0
+      ? ["To make each index anew, which loses no call, and then run this again:"]
+      : []),
+    ...indexes.map(execute),
+    ...(indexes.length < wrong.length
       ? [
-          "A migration was changed after it was applied, or the ledger was changed by hand. If it holds no call and no " +
-            `do-not-call entry that you need, delete it (npx wrangler d1 delete ${database}) and run this again. ` +
-            "Otherwise see docs/deploy-cloudflare.md, The ledger's tables differ.",
+          "A migration was changed after it was applied, or the ledger was changed by hand. It may hold calls: do not " +
+            "delete it. See docs/deploy-cloudflare.md, The ledger's tables differ.",
         ]
       : []),
   ].join("\n");

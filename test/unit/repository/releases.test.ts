@@ -6,21 +6,46 @@ import {
   readReleases,
   releaseNext,
   type Releases,
+  startNext,
 } from "#test/support/releases.ts";
 
-const first = "CREATE TABLE calls (id TEXT);\n";
-const sha256 = createHash("sha256").update(first).digest("hex");
+const first = "CREATE TABLE calls (id TEXT);\nCREATE INDEX calls_id ON calls (id);\n";
+const more = "ALTER TABLE calls ADD COLUMN tag TEXT;\nCREATE INDEX calls_tag ON calls (tag);\n";
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+const sha256 = hashOf(first);
 const section = (heading: string, upgrading = "Nothing is asked of you.") =>
   `## ${heading}\n\n### Upgrading\n\n${upgrading}\n\n### Added\n\n- A thing.\n\n`;
 
+const fileOf = (version: string) => ({
+  "package.json": `{\n  "name": "outbound-calls",\n  "version": "${version}",\n`,
+});
+
 /** A repository that has released 0.1.0. */
-const released = (more: Partial<Releases> = {}): Releases => ({
+const released = (parts: Partial<Releases> = {}): Releases => ({
   changelog: `# Changelog\n\n${section("0.1.0 – 2026-12-01")}`,
   published: { "0001_ledger.sql": { version: "0.1.0", sha256 } },
   migrations: { "0001_ledger.sql": first },
   fixtures: ["0.1.0"],
-  ...more,
+  files: fileOf("0.1.0"),
+  ...parts,
 });
+
+/** The parts as they are once their newest version is released. */
+const releasedBy = (parts: Releases): Releases => {
+  const [newest] = readChangelog(parts.changelog);
+  return newest?.isReleased === false ? { ...parts, ...releaseNext(parts, "2027-01-31") } : parts;
+};
+
+/** The same repository while 0.2.0 is made. */
+const next = (parts: Partial<Releases> = {}): Releases => {
+  const words = "`0002_more.sql` adds a column.";
+  return released({
+    changelog: section("0.2.0 – unreleased", words) + section("0.1.0 – 2026-12-01"),
+    migrations: { "0001_ledger.sql": first, "0002_more.sql": more },
+    files: fileOf("0.2.0"),
+    ...parts,
+  });
+};
 
 describe("a version that people have deployed", () => {
   it("keeps its migrations, its fixture and its words on upgrading, in this repository", async () => {
@@ -41,17 +66,62 @@ describe("a version that people have deployed", () => {
     expect(findReleaseProblems(released({ migrations: {} }))).toHaveLength(1);
   });
 
-  it.each(["0.1.0 – 2026-12-01", "0.2.0 – unreleased"])(
-    "must list each migration with its digest (newest: %s)",
-    (newest) => {
-      const old = newest.startsWith("0.2") ? section("0.1.0 – 2026-12-01") : "";
-      const changelog = section(newest, "Run the deploy command.") + old;
-      const [problem, ...more] = findReleaseProblems(released({ changelog, published: {} }));
-      const version = newest.slice(0, 5);
-      expect(problem).toContain(`"0001_ledger.sql": ${JSON.stringify({ version, sha256 })}`);
-      expect(more).toEqual([]);
-    },
-  );
+  it("lists no migration until its release, and asks for the next version before another one", () => {
+    expect(findReleaseProblems(next())).toEqual([]);
+    const listed = { version: "0.2.0", sha256: hashOf("another form") };
+    const published = { ...released().published, "0002_more.sql": listed };
+    expect(findReleaseProblems(next({ published }))).toEqual([]);
+    expect(releaseNext(next({ published }), "2027-01-31").published["0002_more.sql"]).toEqual({
+      version: "0.2.0",
+      sha256: hashOf(more),
+    });
+    const { migrations } = next();
+    expect(findReleaseProblems(released({ migrations }))).toEqual([
+      '0002_more.sql is of no version yet: begin the next version by "npm run release -- --next VERSION".',
+    ]);
+  });
+
+  it("finds its ledger after a roll-back as its own migrations make it", () => {
+    const index = "DROP INDEX calls_id;\nCREATE INDEX calls_id ON calls (id) WHERE id > '';\n";
+    const column = "ALTER TABLE calls RENAME COLUMN id TO call_id;\n";
+    for (const [text, problems] of [
+      [index, [/changes or removes the index calls_id,/]],
+      ["DROP INDEX calls_id;\n", [/changes or removes the index calls_id,/]],
+      [column, [/the index calls_id,/, /the column calls.id,/]],
+    ] as const) {
+      const migrations = { "0001_ledger.sql": first, "0002_more.sql": text };
+      const found = problems.map((one) => expect.stringMatching(one));
+      expect(findReleaseProblems(next({ migrations }))).toEqual(found);
+    }
+  });
+
+  it("has the number with which the changelog begins, in every file", () => {
+    expect(findReleaseProblems(next({ files: fileOf("0.1.0") }))).toEqual([
+      expect.stringMatching(/^package.json has 0.1.0, CHANGELOG.md begins with 0.2.0: begin/),
+    ]);
+    const files = { "docs/client.md": "npm install ./client.tgz" };
+    expect(findReleaseProblems(released({ files }))).toEqual([
+      expect.stringMatching(/^docs\/client.md has no version,/),
+    ]);
+  });
+
+  it("is followed by the next version by one command, in every file that has its number", async () => {
+    const parts = await readReleases();
+    const [{ version } = { version: "" }] = readChangelog(parts.changelog);
+    const changelog = parts.changelog.replace(/ – unreleased\n/, " – 2027-01-31\n");
+    const later = { ...parts, ...startNext({ ...parts, changelog }, "10.11.12") };
+    expect(readChangelog(later.changelog)[0]).toMatchObject({
+      version: "10.11.12",
+      isReleased: false,
+    });
+    const { migrations, published, fixtures } = releasedBy(parts);
+    expect(findReleaseProblems({ ...later, migrations, published, fixtures })).toEqual([]);
+    for (const [name, text] of Object.entries(later.files)) {
+      expect(text.replaceAll("10.11.12", version), name).toBe(parts.files[name]);
+    }
+    expect(() => startNext(next(), "0.3.0")).toThrow(/release it first/);
+    expect(() => startNext(released(), "0.1.0")).toThrow("0.1.0 is no version after 0.1.0.");
+  });
 
   it("is released by one command, after which none of its migrations changes", () => {
     const changelog = `# Changelog\n\n${section("0.1.0 – unreleased")}`;
@@ -64,14 +134,12 @@ describe("a version that people have deployed", () => {
     expect(findReleaseProblems(after)).toEqual([]);
     const changed = { "0001_ledger.sql": `${first}-- changed` };
     expect(findReleaseProblems({ ...after, migrations: changed })).toHaveLength(1);
-    expect(() => releaseNext(after, "2026-12-02")).toThrow(/no version that is unreleased/);
+    expect(() => releaseNext(after, "2026-12-02")).toThrow(/begins with no unreleased version/);
     // A later version keeps what an earlier one has published, by that one's hash.
-    const next = section("0.2.0 – unreleased", "`0002_more.sql` adds a column.") + after.changelog;
-    const migrations = { ...changed, "0002_more.sql": first };
-    const second = releaseNext({ ...after, changelog: next, migrations }, "2027-01-31");
+    const second = releaseNext(next({ published: after.published }), "2027-01-31");
     expect(second.published).toEqual({
       ...released().published,
-      "0002_more.sql": { version: "0.2.0", sha256 },
+      "0002_more.sql": { version: "0.2.0", sha256: hashOf(more) },
     });
   });
 
@@ -79,16 +147,18 @@ describe("a version that people have deployed", () => {
     const bare = "## 0.2.0 – 2027-01-31\n\n### Added\n\n- A thing.\n\n";
     const old = section("0.1.0 – 2026-12-01");
     const fixtures = ["0.1.0", "0.2.0"];
-    expect(findReleaseProblems(released({ changelog: bare + old, fixtures }))).toEqual([
+    const files = fileOf("0.2.0");
+    expect(findReleaseProblems(released({ changelog: bare + old, fixtures, files }))).toEqual([
       'CHANGELOG.md: 0.2.0 has no part "### Upgrading".',
     ]);
-    const second = { "0002_more.sql": { version: "0.2.0", sha256 } };
+    const second = { "0002_more.sql": { version: "0.2.0", sha256: hashOf(more) } };
     const withSecond = (words: string) =>
       released({
         changelog: section("0.2.0 – 2027-01-31", words) + old,
         published: { ...released().published, ...second },
-        migrations: { ...released().migrations, "0002_more.sql": first },
+        migrations: { ...released().migrations, "0002_more.sql": more },
         fixtures,
+        files,
       });
     expect(findReleaseProblems(withSecond("Nothing."))).toEqual([
       expect.stringContaining("must name the migration 0002_more.sql"),
