@@ -1,6 +1,6 @@
 /**
  * Schemas of what answers and events show of a call; `views.ts` makes it. They stand apart, as the dialer makes events and
- * needs no schema of them.
+ * needs no schema of them. Loose like all of /v1, as fields may be added.
  */
 import * as z from "../lib/zod.ts";
 import { resultStatuses } from "./call-result.ts";
@@ -12,7 +12,7 @@ const time = z.iso.datetime();
 
 /** The result of a placed call, as answers and events show it. Times are ISO 8601. */
 export const resultViewSchema = z
-  .strictObject({
+  .looseObject({
     status: z
       .enum(resultStatuses)
       .check(
@@ -26,7 +26,7 @@ export const resultViewSchema = z
     ended_at: z.nullable(time),
     seconds: z.nullable(z.number()),
     cost: z
-      .optional(z.strictObject({ amount: z.string(), currency: z.string() }))
+      .optional(z.looseObject({ amount: z.string(), currency: z.string() }))
       .check(
         z.describe(
           "Price by the provider's record: a decimal, and a currency by ISO 4217; absent where it has none",
@@ -56,7 +56,7 @@ export const splitView = {
 
 /** The field of calls' views and events that says whether the service calls a callee back. */
 export const callBackView = z
-  .strictObject({
+  .looseObject({
     at: z.nullable(time).check(z.describe("The time for which the call was promised")),
     call_id: z
       .nullable(z.string())
@@ -71,7 +71,7 @@ export const callBackView = z
   .check(z.meta({ id: "CallBack" }));
 export type CallBackView = z.infer<typeof callBackView>;
 
-/** Counts of a request's calls, as answers and events show them. Loose like all of /v1, as fields may be added. */
+/** Counts of a request's calls, as answers and events show them. */
 export const countsViewSchema = z.looseObject({
   by_state: z.partialRecord(z.enum(callStates), z.int()),
   by_result: z

@@ -87,7 +87,7 @@ const finishedBody = z.looseObject({
 export const eventBodySchemas = {
   "call.placed": callEventBody("call.placed"),
   "call.answered": callEventBody("call.answered", statesOf("call.placed"), {
-    result: z.strictObject(answeredShape),
+    result: z.looseObject(answeredShape),
   }),
   "call.ended": callEventBody("call.ended", statesOf("call.placed"), {
     result: resultViewSchema,

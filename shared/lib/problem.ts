@@ -2,13 +2,13 @@ import * as z from "./zod.ts";
 
 /** The body of a problem. No bundle has the schema: only generators and commands read by it. */
 export const problemSchema = z
-  .object({
+  .looseObject({
     title: z.string(),
     status: z.int(),
     detail: z.string(),
     errors: z.optional(
       z.array(
-        z.object({
+        z.looseObject({
           pointer: z.optional(z.string()),
           parameter: z.optional(z.string()),
           header: z.optional(z.string()),

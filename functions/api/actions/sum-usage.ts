@@ -36,7 +36,7 @@ export const measures = {
     .check(z.describe("Callees who asked not to be called again, by callbacks or records")),
   seconds: z.int().check(z.describe("Length of all conversations")),
   cost: z
-    .array(z.strictObject({ amount: z.string(), currency: z.string() }))
+    .array(z.looseObject({ amount: z.string(), currency: z.string() }))
     .check(z.describe("Cost by currency, of the calls whose provider's record has one")),
   mean_seconds: z
     .nullable(z.number())

@@ -34,7 +34,7 @@ export const receiverView = {
   url: z.string(),
   types: z.array(z.string()),
   echo: z.array(z.string()),
-  requestsPerSecond: z.number(),
+  requests_per_second: z.number(),
   created_at: time,
   rotated_at: z.nullable(time).check(z.describe("Time of the last rotation of its secret")),
   former_secret_until: z
@@ -70,7 +70,7 @@ export const receiverBody = z
         .check(z.maxLength(10)),
       [],
     ),
-    requestsPerSecond: z._default(
+    requests_per_second: z._default(
       z.number().check(z.minimum(0.1), z.maximum(requestsPerSecondMax)),
       20,
     ),
@@ -127,6 +127,8 @@ export async function storeReceiver(
   const above = await refuseAboveBudget(c, "receivers", deps);
   if (above !== undefined) return above;
   const url = new URL(body.url).href;
+  const { requests_per_second: requestsPerSecond, ...given } = body;
+  const stored = { ...given, requestsPerSecond };
   let isCreated = false;
   const change = (current: ClientReceivers) => {
     const former = receiverIn(current, name);
@@ -141,7 +143,7 @@ export async function storeReceiver(
       secretKey: nameOfKey(eventsKeys.current),
       createdAt: now,
     };
-    return { ...current, [name]: { ...(former ?? fresh), ...body, url } };
+    return { ...current, [name]: { ...(former ?? fresh), ...stored, url } };
   };
   const exposes = { url: withoutQuery(url), echo: body.echo };
   const receivers = await changeReceivers(c, { client, name, action, exposes, change }, deps);
@@ -259,7 +261,7 @@ export function toReceiverView(
     url,
     types,
     echo,
-    requestsPerSecond,
+    requests_per_second: requestsPerSecond,
     created_at: toIsoTime(createdAt),
     rotated_at: toIsoTime(rotatedAt ?? null),
     former_secret_until: toIsoTime(until > clock.now() ? until : null),

@@ -721,12 +721,16 @@ export interface components {
             title: string;
             status: number;
             detail: string;
-            errors?: {
+            errors?: ({
                 pointer?: string;
                 parameter?: string;
                 header?: string;
                 detail: string;
-            }[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
         };
         ClientToken: {
             /** @description Its name in the log and the audit log */
@@ -790,7 +794,11 @@ export interface components {
             cost?: {
                 amount: string;
                 currency: string;
+            } & {
+                [key: string]: unknown;
             };
+        } & {
+            [key: string]: unknown;
         };
         CallBack: {
             /** @description The time for which the call was promised */
@@ -804,6 +812,8 @@ export interface components {
             by: "service" | "nobody";
             /** @description Why none is promised; null where one is */
             reason: ("past" | "too_far" | "unreadable" | "too_many" | "opted_out" | "too_late" | "zone_unknown") | null;
+        } & {
+            [key: string]: unknown;
         };
         ListedRequest: {
             id: string;
@@ -945,7 +955,7 @@ export interface components {
             url: string;
             types: string[];
             echo: string[];
-            requestsPerSecond: number;
+            requests_per_second: number;
             /** Format: date-time */
             created_at: string;
             /** @description Time of the last rotation of its secret */
@@ -1636,10 +1646,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                         } & {
                             [key: string]: unknown;
                         })[];
@@ -1655,10 +1667,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                         } & {
                             [key: string]: unknown;
                         };
@@ -2073,7 +2087,7 @@ export interface operations {
                     /** @default [] */
                     echo?: string[];
                     /** @default 20 */
-                    requestsPerSecond?: number;
+                    requests_per_second?: number;
                 };
             };
         };
@@ -2091,7 +2105,7 @@ export interface operations {
                         url: string;
                         types: string[];
                         echo: string[];
-                        requestsPerSecond: number;
+                        requests_per_second: number;
                         /** Format: date-time */
                         created_at: string;
                         /** @description Time of the last rotation of its secret */
@@ -2182,7 +2196,7 @@ export interface operations {
                         url: string;
                         types: string[];
                         echo: string[];
-                        requestsPerSecond: number;
+                        requests_per_second: number;
                         /** Format: date-time */
                         created_at: string;
                         /** @description Time of the last rotation of its secret */
@@ -2730,6 +2744,8 @@ export interface operations {
                             answered_at: string | null;
                             ended_at: string | null;
                             seconds: number | null;
+                        } & {
+                            [key: string]: unknown;
                         };
                         /** @description Entries of the call's context that the dial plan names */
                         echo: {

@@ -1137,12 +1137,16 @@ export interface components {
             title: string;
             status: number;
             detail: string;
-            errors?: {
+            errors?: ({
                 pointer?: string;
                 parameter?: string;
                 header?: string;
                 detail: string;
-            }[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
         };
         ListedCall: {
             id: string;
@@ -1218,7 +1222,11 @@ export interface components {
             cost?: {
                 amount: string;
                 currency: string;
+            } & {
+                [key: string]: unknown;
             };
+        } & {
+            [key: string]: unknown;
         };
         CallBack: {
             /** @description The time for which the call was promised */
@@ -1232,6 +1240,8 @@ export interface components {
             by: "service" | "nobody";
             /** @description Why none is promised; null where one is */
             reason: ("past" | "too_far" | "unreadable" | "too_many" | "opted_out" | "too_late" | "zone_unknown") | null;
+        } & {
+            [key: string]: unknown;
         };
         CallWithHistory: {
             id: string;
@@ -3314,10 +3324,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                             /** @description Mean length of completed calls whose length is known; null where none is */
                             mean_seconds: number | null;
                         }[];
@@ -3350,10 +3362,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                             /** @description Mean length of completed calls whose length is known; null where none is */
                             mean_seconds: number | null;
                         };
@@ -3531,10 +3545,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                         }[];
                         /** @description Rows beyond the 5000 of an answer */
                         rows_left_out: number;
@@ -3549,10 +3565,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                         };
                     };
                     "text/csv": string;
@@ -3629,10 +3647,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                             /** @description Mean length of completed calls whose length is known; null where none is */
                             mean_seconds: number | null;
                         }[];
@@ -3725,10 +3745,12 @@ export interface operations {
                             /** @description Length of all conversations */
                             seconds: number;
                             /** @description Cost by currency, of the calls whose provider's record has one */
-                            cost: {
+                            cost: ({
                                 amount: string;
                                 currency: string;
-                            }[];
+                            } & {
+                                [key: string]: unknown;
+                            })[];
                             /** @description Mean length of completed calls whose length is known; null where none is */
                             mean_seconds: number | null;
                         };
@@ -4659,7 +4681,7 @@ export interface operations {
                     /** @default [] */
                     echo?: string[];
                     /** @default 20 */
-                    requestsPerSecond?: number;
+                    requests_per_second?: number;
                 };
             };
         };
@@ -4677,7 +4699,7 @@ export interface operations {
                         url: string;
                         types: string[];
                         echo: string[];
-                        requestsPerSecond: number;
+                        requests_per_second: number;
                         /** Format: date-time */
                         created_at: string;
                         /** @description Time of the last rotation of its secret */
@@ -4729,7 +4751,7 @@ export interface operations {
                             url: string;
                             types: string[];
                             echo: string[];
-                            requestsPerSecond: number;
+                            requests_per_second: number;
                             /** Format: date-time */
                             created_at: string;
                             /** @description Time of the last rotation of its secret */

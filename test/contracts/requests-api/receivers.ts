@@ -65,7 +65,7 @@ export function itManagesReceivers(api: RequestsApiBench): void {
     afterEach(clear);
 
     it("creates one, whose secret is shown then and never again, nor stored", async () => {
-      const settings = { types: ["call.ended"], echo: ["lead"], requestsPerSecond: 2 };
+      const settings = { types: ["call.ended"], echo: ["lead"], requests_per_second: 2 };
       const made = await put("main", { url, ...settings });
       expect([made.status, made.body]).toMatchObject([200, { name: "main", url, ...settings }]);
       const { secret } = made.body;
@@ -140,8 +140,8 @@ export function itManagesReceivers(api: RequestsApiBench): void {
         [{ url, types: ["call.secret"] }, "/types/0"],
         [{ url, echo: [""] }, "/echo/0"],
         [{ url, echo: Array.from({ length: 11 }, () => "secret") }, "/echo"],
-        [{ url, requestsPerSecond: 101 }, "/requestsPerSecond"],
-        [{ url, requestsPerSecond: 0 }, "/requestsPerSecond"],
+        [{ url, requests_per_second: 101 }, "/requests_per_second"],
+        [{ url, requests_per_second: 0 }, "/requests_per_second"],
         [{ url, secret: "whsec_secret" }, "/secret"],
       ];
       for (const [body, pointer] of wrong) {

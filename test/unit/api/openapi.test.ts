@@ -70,6 +70,25 @@ describe("the OpenAPI documents", () => {
     },
   );
 
+  it("leave answers and events open for more fields, and name fields in snake_case", () => {
+    const { paths, webhooks, components } = documents.public;
+    const answers = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.values(operations).map((operation) => [path, Object(operation).responses]),
+    );
+    // A call is only posted: no answer has it.
+    const { Call: _, ...schemas } = components.schemas;
+    const given = JSON.stringify([answers, webhooks, schemas]);
+    expect(given).not.toContain('"#/components/schemas/Call"');
+    expect(given.match(/.{0,200}"additionalProperties":false/g)).toBeNull();
+    const names = new Set<string>();
+    JSON.stringify(documents.public, (key, value: unknown) => {
+      if (key === "properties") for (const name of Object.keys(Object(value))) names.add(name);
+      return value;
+    });
+    expect([...names].filter((name) => /[A-Z]/.test(name))).toEqual([]);
+    expect(names).toContain("requests_per_second");
+  });
+
   it("are refused to other methods, as are the pages beside them", async () => {
     for (const path of [
       "/healthz",

@@ -218,7 +218,7 @@ class AsyncOutboundCalls(Base):
         timeout: float | None = None,
     ) -> Receiver:
         """Creates a receiver, or replaces it. It has its secret only when it is created."""
-        body: dict[str, Any] = {"url": url, "echo": list(echo), "requestsPerSecond": requests_per_second}
+        body: dict[str, Any] = {"url": url, "echo": list(echo), "requests_per_second": requests_per_second}
         if types is not None:
             body["types"] = list(types)
         asked = Asked("PUT", f"/v1/receivers/{check_receiver(name)}", body=body)

@@ -234,7 +234,7 @@ class Receiver:
     url: str
     types: list[str]
     echo: list[str]
-    requests_per_second: float = field(metadata={"name": "requestsPerSecond"})
+    requests_per_second: float
     created_at: str
     rotated_at: str | None = None
     former_secret_until: str | None = None
