@@ -31,9 +31,9 @@ type ErasedAnswer = z.infer<typeof erasedSchema>;
 
 const kept =
   "Requests that wait on a queue, stored batches and dead letters are not opened: those with the number are deleted within " +
-  "30 days, and none of their calls is made. Backups of the ledger stay for up to 35 days; after a restore on AWS the " +
-  "former table stays until you delete it. Keyed hashes stay in rows, caps, records of sent files, the journal and the " +
-  "audit log until these are deleted. Providers and receivers of events have records of their own.";
+  "30 days, and none of their calls is made. Backups stay for 35 days; on AWS the former table after a restore, until " +
+  "you delete it. Keyed hashes stay for their time in rows, caps, sent files, journal and audit log. Providers and receivers " +
+  "of events have records of their own.";
 
 /**
  * Erases what is known of one person by their number. Calls that are accepted later are made: put the number on the

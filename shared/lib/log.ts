@@ -70,22 +70,6 @@ export const workerLog: Log = (level, event, fields) => {
   else console.log(line);
 };
 
-/** Returns a log whose lines have other names: `agent` replaces those of agents, `key` those of receivers and breakers. */
-export function renameIn(
-  log: Log,
-  { agent, key }: { agent(agentId: string): string; key(key: string): string },
-): Log {
-  return (level, event, fields) => {
-    const { agent_id, receiver, breaker } = fields;
-    log(level, event, {
-      ...fields,
-      ...(agent_id !== undefined && { agent_id: agent(agent_id) }),
-      ...(receiver !== undefined && { receiver: key(receiver) }),
-      ...(breaker !== undefined && { breaker: key(breaker) }),
-    });
-  };
-}
-
 /** Returns the loggable part of an error: its class and where it was thrown. Functions of a bundle have short names, so it has the place too. */
 export function errorForLog(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;

@@ -1,7 +1,5 @@
-import { backlogOf, backlogOfKey } from "#shared/calls/call-row.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
-import { type Log, renameIn } from "#shared/lib/log.ts";
-import { parseClientReceiver } from "#shared/ports/receiver-kinds.ts";
+import type { Log } from "#shared/lib/log.ts";
 
 // A client may post a number as the agent, or name its own receiver by one: logs and traces have only the plan's names.
 
@@ -12,23 +10,23 @@ export function agentForTelemetry(agentId: string, { agents, splits }: Plan): st
   return Object.hasOwn(agents, agentId) || Object.hasOwn(splits, agentId) ? agentId : "*";
 }
 
-/** Returns a receiver's name in logs and traces: of a client's own receiver only whose it is. */
+/** Returns a receiver's name in logs and traces: of a client's own receiver (`clientReceiverName`) only whose it is. */
 export function receiverForTelemetry(name: string): string {
-  const own = parseClientReceiver(name);
-  return own === undefined ? name : `own:${own.client}`;
+  return name.replace(/^(own:.*)\/.*$/, "$1");
 }
 
-/** Beginning of the keys that have a backlog's name after it. */
-const backlogPrefix = "backlog:";
+/** A key that has a backlog's name: its client and agent. */
+const backlogKey = /^backlog:(\[.*)$/;
 
-/** Returns a log that is wired under a plan, by the names of `agentForTelemetry` and `receiverForTelemetry`. */
+/** Returns a log that is wired under a plan: each field has the plan's names. */
 export function logForPlan(log: Log, plan: Plan): Log {
-  return renameIn(log, {
-    agent: (agentId) => agentForTelemetry(agentId, plan),
-    key(key) {
-      if (!key.startsWith(backlogPrefix)) return receiverForTelemetry(key);
-      const { client, agentId } = backlogOfKey(key.slice(backlogPrefix.length));
-      return backlogPrefix + backlogOf({ client, agentId: agentForTelemetry(agentId, plan) });
-    },
-  });
+  const rename = (field: string, value: unknown) => {
+    if (typeof value !== "string") return value;
+    if (field === "agent_id") return agentForTelemetry(value, plan);
+    const [, backlog] = backlogKey.exec(value) ?? [];
+    if (backlog === undefined) return receiverForTelemetry(value);
+    const [client, agentId = ""]: string[] = JSON.parse(backlog);
+    return `backlog:${JSON.stringify([client, agentForTelemetry(agentId, plan)])}`;
+  };
+  return (level, event, fields) => log(level, event, JSON.parse(JSON.stringify(fields, rename)));
 }
