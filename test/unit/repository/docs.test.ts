@@ -58,18 +58,16 @@ describe("the documentation", () => {
     expect(textOf.get("README.md")?.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
   });
 
-  it("has at most 19,400 words, and 22,000 of decisions", () => {
+  it("has at most 32,600 words, and 22,000 of decisions", () => {
     const countOf = (isCounted: (page: string) => boolean) =>
       [...textOf].flatMap(([page, text]) => (isCounted(page) ? text.trim().split(/\s+/) : []))
         .length;
     const isDecision = (page: string) => page.startsWith("docs/decisions/");
-    // Tables that a benchmark writes are no text that somebody has to read.
-    const isWritten = (page: string) => page !== "CHANGELOG.md" && !page.startsWith("test/bench/");
-    const told = "shorten what is said twice; a new provider's page may raise the bound";
+    const told = "shorten what is said twice; a page about something new may raise the bound";
     expect(
-      countOf((page) => isWritten(page) && !isDecision(page)),
+      countOf((page) => page !== "CHANGELOG.md" && !isDecision(page)),
       told,
-    ).toBeLessThan(19_400);
+    ).toBeLessThan(32_600);
     expect(countOf(isDecision), told).toBeLessThan(22_000);
   });
 
