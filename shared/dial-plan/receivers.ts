@@ -43,17 +43,37 @@ export function toClientReceivers(
   { receivers }: { receivers: Record<string, StoredReceiver> },
 ): ClientReceiver[] {
   return Object.entries(receivers).map(([name, stored]) => {
-    const { url, types, echo, requestsPerSecond, secretGeneration, rotatedAt, createdAt } = stored;
+    const {
+      url,
+      types = eventTypes,
+      echo,
+      requestsPerSecond,
+      secretGeneration,
+      rotatedAt,
+      createdAt,
+    } = stored;
     const own = { client, name, secretGeneration, rotatedAt, createdAt };
     return {
       name: clientReceiverName({ client, name }),
       url,
-      types,
+      types: eventTypes.filter((type) => types.includes(type)),
       echo,
       requestsPerSecond,
       own,
     };
   });
+}
+
+/** Name of a client's receiver that stands for all that are unreadable. No receiver has it. */
+export const unreadName = "";
+
+/**
+ * Returns what stands for a client's own receivers that only a later version can read: it gets each event, which
+ * `withoutGone` hands to the receivers once they can be read.
+ */
+export function unreadReceivers(client: string): ClientReceiver[] {
+  const stored = { url: "", echo: [], requestsPerSecond: 1, secretGeneration: 0, createdAt: 0 };
+  return toClientReceivers(client, { receivers: { [unreadName]: stored } });
 }
 
 /** The part of a dial plan that names receivers. */

@@ -1,7 +1,7 @@
 import { type CallEvent, type DeliveryState, firstDueOf } from "../calls/call-event.ts";
 import type { CallRow } from "../calls/call-row.ts";
 import { realClientOf } from "../calls/ids.ts";
-import { echoOf, type ClientReceiver } from "../dial-plan/receivers.ts";
+import { echoOf, type ClientReceiver, unreadName } from "../dial-plan/receivers.ts";
 import { clientReceiverName } from "../ports/receiver-kinds.ts";
 
 /**
@@ -93,20 +93,26 @@ export function clientReceiverEchoOf(
 
 /**
  * Drops a row's deliveries to own receivers that were removed, and of events from before a receiver was made, as these
- * were of a removed one of its name.
+ * were of a removed one of its name. Those to unreadable receivers are of all that want the event, once they are read.
  *
  * @returns the row itself if there are none
  */
 export function withoutGone(row: CallRow, own: readonly ClientReceiver[]): CallRow {
   const isGone = ({ at }: CallEvent, name: string) =>
     !own.some((one) => one.own.name === name && one.own.createdAt <= at);
+  const takersOf = ({ type, at }: CallEvent) =>
+    own.filter((one) => one.types.some((wanted) => wanted === type) && one.own.createdAt <= at);
   let hasGone = false;
   const events = row.events.map((event): CallEvent => {
-    const states = Object.entries(event.to ?? {});
+    const { to = {} } = event;
+    const states = Object.entries(to);
     const kept = states.filter(([name, { dueAt }]) => dueAt === undefined || !isGone(event, name));
     if (kept.length === states.length) return event;
     hasGone = true;
-    return { ...event, to: Object.fromEntries(kept) };
+    const unread = Object.hasOwn(to, unreadName) ? to[unreadName] : undefined;
+    const takers = unread === undefined ? [] : takersOf(event);
+    const added = takers.map((one) => [one.own.name, { ...unread }] as const);
+    return { ...event, to: Object.fromEntries([...added, ...kept]) };
   });
   return hasGone ? indexClientReceiverEvents({ ...row, events }) : row;
 }

@@ -10,6 +10,8 @@ import {
   type ClientReceiver,
   type Receiver,
   toClientReceivers,
+  unreadName,
+  unreadReceivers,
 } from "../dial-plan/receivers.ts";
 import type { Documents } from "../ports/documents.ts";
 import type { DocumentKey, DocumentsRead, StoredDocument } from "../ports/document-kinds.ts";
@@ -117,14 +119,14 @@ export function unknownReceivers(
     .map((key) => ({ kind: "receivers", key }));
 }
 
-/** Stores own receivers that were read. An unreadable document changes nothing. */
+/** Stores own receivers that were read. Those of an unreadable document are the known ones and `unreadReceivers`. */
 export function rememberReceivers(
   keys: readonly DocumentKey<"receivers">[],
   read: DocumentsRead,
   { clock, knownReceivers }: Pick<ClientReceiverDeps, "clock" | "knownReceivers">,
 ): void {
   for (const { kind, key } of keys) {
-    const before = knownReceivers.get(key)?.own ?? [];
+    const before = knownReceivers.get(key)?.own.filter(({ own }) => own.name !== unreadName) ?? [];
     knownReceivers.delete(key);
     if (knownReceivers.size >= clientsKnownMax)
       knownReceivers.delete([...knownReceivers.keys()][0] ?? "");
@@ -133,7 +135,7 @@ export function rememberReceivers(
     knownReceivers.set(
       key,
       value === unreadable
-        ? { readAt, own: before, isUnreadable: true }
+        ? { readAt, own: [...before, ...unreadReceivers(key)], isUnreadable: true }
         : { readAt, own: toClientReceivers(key, value) },
     );
   }

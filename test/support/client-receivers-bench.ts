@@ -13,6 +13,7 @@ export async function setReceivers(
   bench: Bench,
   client: string,
   receivers: Record<string, Partial<StoredReceiver>>,
+  more: object = {},
 ): Promise<void> {
   const made = Object.entries(receivers).map(([name, one]): [string, StoredReceiver] => [
     name,
@@ -27,8 +28,8 @@ export async function setReceivers(
     },
   ]);
   const key = { kind: "receivers", key: client } as const;
-  const seen = (await bench.documents.read([key])).get("receivers", client)?.version ?? null;
-  const value = { receivers: Object.fromEntries(made) };
+  const seen = (await bench.documents.read([key])).find("receivers", client)?.version ?? null;
+  const value = { receivers: Object.fromEntries(made), ...more };
   const next = {
     ...key,
     value,

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { formerSecretMs, clientReceiverSecret } from "#shared/dial-plan/client-receiver-secrets.ts";
-import { receiverSchema } from "#shared/dial-plan/receivers.ts";
+import { eventTypes } from "#shared/calls/call-event.ts";
 import { findUrlProblem } from "#shared/lib/public-address.ts";
 import * as z from "#shared/lib/zod.ts";
 import {
@@ -63,7 +63,11 @@ export const receiverBody = z
         z.maxLength(urlCharactersMax),
         z.describe("https on port 443 of a public host, without a user"),
       ),
-    types: receiverSchema.shape.types,
+    types: z.optional(
+      z
+        .array(z.enum(eventTypes))
+        .check(z.minLength(1), z.describe("Absent: all, also those that come later")),
+    ),
     echo: z._default(
       z
         .array(z.string().check(z.minLength(1), z.maxLength(echoCharactersMax)))
@@ -138,12 +142,13 @@ export async function storeReceiver(
       return answerProblem(c, 409, { detail });
     }
     const now = clock.now();
-    const fresh = {
+    const fresh: Pick<StoredReceiver, "types" | "secretGeneration" | "secretKey" | "createdAt"> = {
       secretGeneration: now,
       secretKey: nameOfKey(eventsKeys.current),
       createdAt: now,
     };
-    return { ...current, [name]: { ...(former ?? fresh), ...stored, url } };
+    const { types: _, ...kept } = former ?? fresh;
+    return { ...current, [name]: { ...kept, ...stored, url } };
   };
   const exposes = { url: withoutQuery(url), echo: body.echo };
   const receivers = await changeReceivers(c, { client, name, action, exposes, change }, deps);
@@ -252,7 +257,15 @@ function secretOf(
 
 export function toReceiverView(
   name: string,
-  { url, types, echo, requestsPerSecond, createdAt, rotatedAt, secretKey }: StoredReceiver,
+  {
+    url,
+    types = [...eventTypes],
+    echo,
+    requestsPerSecond,
+    createdAt,
+    rotatedAt,
+    secretKey,
+  }: StoredReceiver,
   { clock, eventsKeys }: RouteDeps,
 ): ReceiverView {
   const until = rotatedAt === undefined ? 0 : rotatedAt + formerSecretMs;

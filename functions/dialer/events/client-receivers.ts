@@ -1,6 +1,6 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { realClientOf, clientNamed } from "#shared/calls/ids.ts";
-import { findReceiverNamed, type Receiver } from "#shared/dial-plan/receivers.ts";
+import { findReceiverNamed, type Receiver, unreadName } from "#shared/dial-plan/receivers.ts";
 import { clientReceiversOf, readClientReceivers } from "#shared/events/outbox-ledger.ts";
 import { withoutGone } from "#shared/events/client-receiver-events.ts";
 import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
@@ -31,6 +31,7 @@ export async function findReceiverOf(
 ): Promise<Receiver | undefined> {
   const key = parseClientReceiver(name);
   if (key === undefined) return findReceiverNamed(name, deps.settings.plan);
+  if (key.name === unreadName) return undefined;
   const own = clientReceiverDepsOf(deps);
   const client = clientNamed(key.client);
   await readClientReceivers([client], own);

@@ -2068,21 +2068,7 @@ export interface operations {
                 "application/json": {
                     /** @description https on port 443 of a public host, without a user */
                     url: string;
-                    /**
-                     * @default [
-                     *       "call.placed",
-                     *       "call.answered",
-                     *       "call.ended",
-                     *       "call.rejected",
-                     *       "call.expired",
-                     *       "call.cancelled",
-                     *       "call.needs_review",
-                     *       "call.reviewed",
-                     *       "call.opt_out",
-                     *       "call.call_back",
-                     *       "request.finished"
-                     *     ]
-                     */
+                    /** @description Absent: all, also those that come later */
                     types?: ("call.placed" | "call.answered" | "call.ended" | "call.rejected" | "call.expired" | "call.cancelled" | "call.needs_review" | "call.reviewed" | "call.opt_out" | "call.call_back" | "request.finished")[];
                     /** @default [] */
                     echo?: string[];

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { eventTypes } from "#shared/calls/call-event.ts";
 import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
@@ -52,6 +53,21 @@ it("is refused to every client where the dial plan says so", async () => {
   }
   const read = await documents.read([{ kind: "receivers", key: "crm" }]);
   expect(read.get("receivers", "crm")).toBeUndefined();
+});
+
+it("has all types, of later versions too, unless its last put names some", async () => {
+  const { ask, documents } = apiWith({});
+  const typesOf = async () => {
+    const read = await documents.read([{ kind: "receivers", key: "crm" }]);
+    return read.get("receivers", "crm")?.value.receivers["main"]?.types;
+  };
+  const put = async (types: object) =>
+    (await ask("PUT", "/v1/receivers/main", JSON.stringify({ ...JSON.parse(body), ...types }))).body
+      .types;
+  expect(await put({ types: ["call.ended"] })).toEqual(["call.ended"]);
+  expect(await typesOf()).toEqual(["call.ended"]);
+  expect(await put({})).toEqual(eventTypes);
+  expect(await typesOf()).toBeUndefined();
 });
 
 it("refuses the name of the dial plan's receiver of the client, and no other", async () => {

@@ -16,6 +16,8 @@ import { inSlowTier } from "#test/support/per-tier.ts";
 
 const main = clientReceiverName({ client: "crm", name: "main" });
 const other = clientReceiverName({ client: "crm", name: "other" });
+/** A field of a document that only a later version can read. */
+const later = { needs: ["only-agents"] };
 const typesTo = (bench: Parameters<typeof postsTo>[0], receiver: string) =>
   postsTo(bench, receiver).map(({ body }) => body.type);
 
@@ -67,7 +69,7 @@ describe("a client's own receivers", () => {
     await setReceivers(bench, "crm", { main: finished });
     await placeFor(bench, "crm", 1);
     bench.record = async () => completed;
-    await setReceivers(bench, "crm", { main: { ...finished, requestsPerSecond: 5_000 } }); // more than is known
+    await setReceivers(bench, "crm", { main: finished }, later);
     await deliverFor(bench, 10);
     expect(bench.posted).toEqual([]);
     const [unreadable] = await bench.documents.list("receivers", { limit: 1 });
@@ -202,12 +204,42 @@ describe("a client's own receivers", () => {
     await placeFor(bench, "crm", 1);
     const known = bench.deps.memory.knownReceivers;
     for (const client of known.keys()) known.set(client, { readAt: bench.now(), own: [] });
-    await setReceivers(bench, "crm", { main: { requestsPerSecond: 5_000 } }); // more than is known
+    await setReceivers(bench, "crm", { main: {} }, later);
     const pending = await rowsPending(bench);
     expect(pending).not.toEqual([]);
     const { rows } = await bench.rows.list({ all: true, limit: 10 });
     expect(await dropGone(rows, bench.deps)).toEqual(rows);
     expect(await rowsPending(bench)).toEqual(pending);
+  });
+
+  it("get the events from before this version could read them, each of its types", async () => {
+    const bench = createClientReceiverBench();
+    bench.record = async () => completed;
+    const createdAt = bench.now();
+    const receivers = { main: { createdAt }, other: { createdAt, types: ["call.ended"] } };
+    await setReceivers(bench, "crm", receivers, later);
+    await placeFor(bench, "crm", 1);
+    await deliverFor(bench, 10);
+    expect(bench.posted).toEqual([]);
+    expect(bench.eventsOf("sweep.failed")).toEqual([]);
+    await setReceivers(bench, "crm", receivers);
+    await deliverFor(bench, 20);
+    expect(typesTo(bench, main).toSorted()).toEqual(["call.ended", "call.placed"]);
+    expect(typesTo(bench, other)).toEqual(["call.ended"]);
+    expect(await rowsPending(bench)).toEqual([]);
+  });
+
+  it("get the events that this version knows, all of them without types", async () => {
+    const bench = createClientReceiverBench();
+    bench.record = async () => completed;
+    const types = ["call.sworn", "call.ended"];
+    const others = { types: undefined, requestsPerSecond: 5_000, echo: Array(20).fill("a") };
+    await setReceivers(bench, "crm", { main: { types }, other: others });
+    await placeFor(bench, "crm", 1);
+    await deliverFor(bench, 4);
+    expect(typesTo(bench, main)).toEqual(["call.ended"]);
+    expect(typesTo(bench, other)).toContain("request.finished");
+    expect(typesTo(bench, other)).toHaveLength(4);
   });
 });
 
