@@ -105,7 +105,7 @@ function withRoutes(
     const { retry, callBacks, provider: account, split, detectPoints, ...fields } = agent;
     if (split !== undefined) {
       plan.splits[name] = { arms: split, detectPoints: detectPoints ?? detectPointsDefault };
-      for (const { path, message } of splitProblems(name, split, written.agents)) {
+      for (const { path, message } of splitProblems(name, split, written)) {
         problems.push({ path: ["agents", name, ...path], message });
       }
       continue;

@@ -26,18 +26,23 @@ export interface Split {
 /** Fields of an agent that is a split. */
 const splitFields: ReadonlySet<string> = new Set(["split", "detectPoints"]);
 
-/** The agents of a plan, as written. */
-type WrittenAgents = Readonly<
-  Record<string, Readonly<Record<string, unknown>> & { split?: unknown }>
->;
+/** The parts of a plan, as written, on which a split depends. */
+interface PlanOfArms {
+  agents: Readonly<Record<string, Readonly<Record<string, unknown>> & { split?: unknown }>>;
+  results?: unknown;
+}
 
 /** Describes what is wrong with the agent `name`, which is a split. Paths are relative to it. */
 export function splitProblems(
   name: string,
   arms: Readonly<Record<string, number>>,
-  agents: WrittenAgents,
+  { agents, results }: PlanOfArms,
 ): { path: string[]; message: string }[] {
   const problems: { path: string[]; message: string }[] = [];
+  if (results === undefined) {
+    const message = "needs results in the plan, which report how a call ended";
+    problems.push({ path: ["split"], message });
+  }
   if (name === "*") problems.push({ path: [], message: "must be a route: * may be no split" });
   for (const field of Object.keys(agents[name] ?? {})) {
     if (splitFields.has(field)) continue;

@@ -384,6 +384,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
         agent_hooked: { provider: "webhook", url: "https://hook.example/dial" },
         agent_any: { split: { agent_listed: 1, agent_hooked: 1 } },
       },
+      results: {},
       providers: { vapi: {}, webhook: {} },
       callingHours: { default: { "mon-sun": ["06:00-20:00"] } },
       reviewAfterSeconds: 120,

@@ -58,7 +58,8 @@ describe("npm run calls -- splits", () => {
     const webhook = { provider: "webhook", url: "http://127.0.0.1:9/dial" };
     const split = { agent_a: 80, agent_b: 20 };
     const agents = { agent_a: webhook, agent_b: webhook, agent_sales: { split } };
-    const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...testPlan, agents }) };
+    const plan = { ...testPlan, agents, results: {} };
+    const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(plan) };
     const { calls } = createBench(createTestApi({ environment }));
     const piped = await calls("splits", { isPiped: true });
     expect(piped.code).toBe(0);

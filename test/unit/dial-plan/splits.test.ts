@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agentsBehind, agentsOf, chooseArm } from "#shared/dial-plan/splits.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { readDialPlan } from "#test/support/plans.ts";
+import { readPageBlocks } from "#test/support/doc-commands.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const key = "0123456789abcdef0123";
@@ -86,16 +87,17 @@ describe("the arm of a callee", () => {
 
 const webhook = { provider: "webhook", url: "https://dialer.example/" };
 
-function readAgents(agents: object) {
+function readAgents(agents: object, more: object = { results: {} }) {
   return readDialPlan({
     agents,
+    ...more,
     callingHours: { default: "always" },
     destinations: { allow: ["US"] },
   });
 }
 
-function problemsOf(agents: object): string[] {
-  const read = readAgents(agents);
+function problemsOf(agents: object, more?: object): string[] {
+  const read = readAgents(agents, more);
   if (!("problems" in read)) return [];
   return read.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
 }
@@ -153,6 +155,17 @@ describe("a split in the plan", () => {
     });
     expect(found).toContain(problem);
     expect(others).toEqual([]);
+  });
+
+  it("needs results in the plan, as no call would count without", () => {
+    expect(problemsOf(agents, {})).toEqual([
+      "agents.agent_any.split: needs results in the plan, which report how a call ended",
+    ]);
+  });
+
+  it("is as docs/splits.md has it", async () => {
+    const [written = ""] = (await readPageBlocks("docs/splits.md"))("json");
+    expect(readDialPlan(JSON.parse(written))).toHaveProperty("plan.splits.agent_sales");
   });
 
   it("may not be named *, nor have more than ten arms", () => {

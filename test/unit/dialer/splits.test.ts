@@ -35,6 +35,7 @@ const webhook = (name: string) => ({ provider: "webhook", url: `http://127.0.0.1
 const arms = { agent_a: webhook("a"), agent_b: webhook("b") };
 const planOf = (split: object, more: object = {}) => ({
   agents: { ...arms, agent_any: { split } },
+  results: {},
   ...more,
 });
 const half = { agent_a: 50, agent_b: 50 };
@@ -133,7 +134,7 @@ describe("a call to a split", () => {
   it("has the hours of its arm", async () => {
     const callingHours = { default: "always", late: { "mon-sun": ["18:00-20:00"] } };
     const agents = { ...arms, agent_a: { ...arms.agent_a, callingHours: "late" } };
-    const plan = { agents: { ...agents, agent_any: { split: half } }, callingHours };
+    const plan = { agents: { ...agents, agent_any: { split: half } }, callingHours, results: {} };
     const bench = createDialerBench({ startAt, plan });
     const calls = await sendAll(bench, 40);
     await bench.simulate(60);
@@ -162,7 +163,10 @@ describe("a call to a split", () => {
     const call = aCallNow(bench, { agent_id: "agent_any" });
     await bench.send(message(call));
     await bench.deliver();
-    bench.changePlan({ agents: { agent_b: arms.agent_b, agent_any: { split: { agent_b: 1 } } } });
+    bench.changePlan({
+      agents: { agent_b: arms.agent_b, agent_any: { split: { agent_b: 1 } } },
+      results: {},
+    });
     await bench.simulate(90);
     expect(await stateOf(bench, call)).toBe("WAITING");
     expect(bench.dialed).toEqual([]);
