@@ -12,7 +12,7 @@ import { routeKinds } from "#shared/providers/routes.ts";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
 import { complain, print } from "../cli/print.ts";
 import { startEventPrinter } from "./print-events.ts";
-import { createToken, parseTokens, tokenRights } from "#shared/settings/tokens.ts";
+import { createToken, parseNewTokens, tokenRights } from "#shared/settings/tokens.ts";
 import localPlan from "./dial-plan.json" with { type: "json" };
 import { type PlanOnStandIns, startStandIns } from "./provider-stand-ins.ts";
 
@@ -69,8 +69,8 @@ export async function readLocalSettings(defaults: {
     given["OPERATOR_TOKENS"] || JSON.stringify([{ id: "local", sha256: madeOperator?.sha256 }]);
   let standIns: PlanOnStandIns | undefined;
   try {
-    parseTokens(environment["API_TOKENS"]);
-    parseTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
+    parseNewTokens(environment["API_TOKENS"]);
+    parseNewTokens(environment["OPERATOR_TOKENS"], "OPERATOR_TOKENS");
     readPublicUrl(environment);
     standIns = await standInsOf(given["PROVIDER_STANDINS"], environment["DIAL_PLAN"] ?? "");
     if (standIns !== undefined) environment["DIAL_PLAN"] = standIns.plan;

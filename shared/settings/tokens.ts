@@ -41,9 +41,9 @@ const tokenSchema = z.strictObject({
   /** Agents that the token may place calls for; `*` is all of them. */
   agents: z._default(z.array(z.string().check(z.minLength(1))).check(z.minLength(1)), ["*"]),
   /** Absent: `call` alone. */
-  rights: z.optional(z.array(z.enum(tokenRights)).check(z.minLength(1))),
+  rights: z.optional(z.array(z.string()).check(z.minLength(1))),
   /** Roles of an operator's token. Absent: all. */
-  roles: z.optional(z.array(z.enum(operatorRoles)).check(z.minLength(1))),
+  roles: z.optional(z.array(z.string()).check(z.minLength(1))),
   /** End of the token's validity: a date or an instant, ISO 8601. */
   notAfter: z.optional(
     z
@@ -60,6 +60,14 @@ const tokensSchema = z.array(tokenSchema).check(
   ),
 );
 
+type StoredEntry = z.infer<typeof tokenSchema>;
+
+/** An entry of a list of tokens, with the rights and roles that this version knows. */
+export interface TokenEntry extends Omit<StoredEntry, "rights" | "roles"> {
+  rights?: readonly TokenRight[] | undefined;
+  roles?: readonly OperatorRole[] | undefined;
+}
+
 export interface Caller {
   tokenId: string;
   client: string;
@@ -72,14 +80,37 @@ export interface Caller {
   quota?: Guard | undefined;
 }
 
+/** Name of a variable with a list of tokens. */
+type ListName = "API_TOKENS" | "OPERATOR_TOKENS";
+
 /**
- * Parses the tokens in the variable of this name. @throws an Error that describes the problem without the
- * variable's text
+ * Parses the tokens in the variable of this name. A right or role that only a later version knows gives nothing, so
+ * that it locks no other token out. @throws an Error that describes the problem without the variable's text
  */
-export function parseTokens(
-  json: string,
-  name: "API_TOKENS" | "OPERATOR_TOKENS" = "API_TOKENS",
-): z.infer<typeof tokensSchema> {
+export function parseTokens(json: string, name: ListName = "API_TOKENS"): TokenEntry[] {
+  return entriesIn(json, name).map(({ rights, roles, ...entry }) => ({
+    ...entry,
+    ...(rights && { rights: rights.filter(isTokenRight) }),
+    ...(name === "OPERATOR_TOKENS" && { roles: rolesOf(roles) }),
+  }));
+}
+
+const isTokenRight = (name: string): name is TokenRight => tokenRights.some((one) => one === name);
+
+/** Parses tokens that are to be stored. @throws an Error for an unknown right or role, too, which may be a typo */
+export function parseNewTokens(json: string, name: ListName = "API_TOKENS"): TokenEntry[] {
+  const known: ReadonlySet<string> = new Set([...tokenRights, ...operatorRoles]);
+  const named = entriesIn(json, name).flatMap(({ rights = [], roles = [] }) => [
+    ...rights,
+    ...roles,
+  ]);
+  if (named.every((one) => known.has(one))) return parseTokens(json, name);
+  throw new Error(
+    `${name}: rights must be of ${tokenRights.join(", ")}; roles of ${operatorRoles.join(", ")}`,
+  );
+}
+
+function entriesIn(json: string, name: ListName): StoredEntry[] {
   let value: unknown;
   try {
     value = JSON.parse(json);
@@ -88,15 +119,15 @@ export function parseTokens(
   }
   const parsed = tokensSchema.safeParse(value);
   if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
-  if (name === "OPERATOR_TOKENS") return parsed.data.map(toOperator);
-  if (parsed.data.some(({ roles }) => roles !== undefined)) {
+  if (name === "OPERATOR_TOKENS") parsed.data.forEach(requireOperator);
+  else if (parsed.data.some(({ roles }) => roles !== undefined)) {
     throw new Error(`${name}: roles are for operators' tokens; give a client's token rights`);
   }
   return parsed.data;
 }
 
-/** Returns an operator's entry with its roles. @throws an Error if it has what only a client's token may have */
-function toOperator(entry: z.infer<typeof tokenSchema>): z.infer<typeof tokenSchema> {
+/** @throws an Error if an operator's entry has what only a client's token may have */
+function requireOperator(entry: StoredEntry): void {
   if (!entry.agents.includes("*")) {
     throw new Error("OPERATOR_TOKENS: an operator sees all agents; agents cannot be given");
   }
@@ -106,17 +137,18 @@ function toOperator(entry: z.infer<typeof tokenSchema>): z.infer<typeof tokenSch
   if (entry.rights !== undefined) {
     throw new Error("OPERATOR_TOKENS: rights are for clients' tokens; give an operator roles");
   }
-  const given: readonly OperatorRole[] = entry.roles ?? operatorRoles;
-  return {
-    ...entry,
-    roles: operatorRoles.filter((role) => role === "see" || given.includes(role)),
-  };
+}
+
+/** Returns an operator's roles, with the implied one. */
+function rolesOf(given: readonly string[] = operatorRoles): OperatorRole[] {
+  const roles = operatorRoles.filter((role) => given.includes(role));
+  return roles.length === 0 || roles.includes("see") ? roles : ["see", ...roles];
 }
 
 /** Returns the caller to whom `token` belongs, or undefined. Every entry is compared, in constant time. */
 export function findCaller(
   token: string,
-  tokens: z.infer<typeof tokensSchema>,
+  tokens: readonly TokenEntry[],
   now: number,
 ): Caller | undefined {
   // `hash` takes a tenth of the time of createHash. Hex, as a buffer as its output takes twice as long.
@@ -138,20 +170,12 @@ function isValidAt({ notAfter }: { notAfter?: string | undefined }, now: number)
 }
 
 /** True if a token of the client, or of its tests, is valid. */
-export function hasTokenOf(
-  client: string,
-  tokens: z.infer<typeof tokensSchema>,
-  now: number,
-): boolean {
+export function hasTokenOf(client: string, tokens: readonly TokenEntry[], now: number): boolean {
   return tokens.some((entry) => (entry.client ?? entry.id) === client && isValidAt(entry, now));
 }
 
 /** Returns the client whose calls a token places: those of a test token are of a client of their own. */
-function ownerOf({
-  id,
-  client = id,
-  mode,
-}: Pick<z.infer<typeof tokenSchema>, "id" | "client" | "mode">): string {
+function ownerOf({ id, client = id, mode }: Pick<TokenEntry, "id" | "client" | "mode">): string {
   return mode === "test" ? testClientOf(client) : client;
 }
 
@@ -159,10 +183,7 @@ function ownerOf({
 export type AgentsByClient = ReadonlyMap<string, readonly string[]>;
 
 /** Returns the clients whose valid tokens may place calls, with the agents of these. */
-export function readAgentsByClient(
-  tokens: z.infer<typeof tokensSchema>,
-  now: number,
-): AgentsByClient {
+export function readAgentsByClient(tokens: readonly TokenEntry[], now: number): AgentsByClient {
   const valid = tokens.filter(
     (entry) => (entry.rights ?? defaultRights).includes("call") && isValidAt(entry, now),
   );

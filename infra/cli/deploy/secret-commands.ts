@@ -4,7 +4,7 @@ import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
 import { checkEventsKey, isEventsKey } from "#shared/settings/events-keys.ts";
 import { isEmptyList } from "#shared/settings/settings.ts";
-import { createToken, parseTokens } from "#shared/settings/tokens.ts";
+import { createToken, parseNewTokens } from "#shared/settings/tokens.ts";
 import * as z from "#shared/lib/zod.ts";
 import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
@@ -67,7 +67,7 @@ async function namesOf(store: SecretStore): Promise<string[]> {
 
 /** Parses entries. @throws DeployError with what is wrong, which quotes none of them */
 function checkEntries(variable: TokenVariable, json: string): void {
-  check(variable, () => parseTokens(json, variable));
+  check(variable, () => parseNewTokens(json, variable));
 }
 
 /** Parses a value. @throws DeployError with what is wrong with it */

@@ -8,6 +8,7 @@ import { withGatheredTokens } from "#shared/cloudflare/environment.ts";
 import {
   findCaller,
   createToken,
+  parseNewTokens,
   parseTokens,
   readAgentsByClient,
 } from "#shared/settings/tokens.ts";
@@ -58,8 +59,8 @@ describe("operators' roles", () => {
     expect(rolesOf({ roles: ["see"] })).toEqual(["see"]);
   });
 
-  it("are refused if unknown, absent or a client's, without being quoted", () => {
-    for (const roles of [["oc_secret"], [], "see"]) {
+  it("are refused if wrong, absent or a client's, without being quoted", () => {
+    for (const roles of [["oc_secret", 1], [], "see"]) {
       expect(() => rolesOf({ roles })).toThrow(/^OPERATOR_TOKENS: .*roles/s);
       expect(() => rolesOf({ roles })).not.toThrow(/oc_secret/);
     }
@@ -116,7 +117,6 @@ describe("tokens", () => {
     ["nothing in it", "[]"],
     ["a token instead of its hash", JSON.stringify([{ id: "a", sha256: "oc_secret" }])],
     ["an unknown field", JSON.stringify([{ id: "a", sha256: sha256("t"), agent: ["oc_secret"] }])],
-    ["a right that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: ["oc"] }])],
     ["no right at all", JSON.stringify([{ id: "a", sha256: sha256("t"), rights: [] }])],
     ["no agent at all", JSON.stringify([{ id: "a", sha256: sha256("t"), agents: [] }])],
     ["a date that is none", JSON.stringify([{ id: "a", sha256: sha256("t"), notAfter: "soon" }])],
@@ -130,6 +130,29 @@ describe("tokens", () => {
   ])("are refused for %s, without being quoted", (_, json) => {
     expect(() => parseTokens(json)).toThrow(/^API_TOKENS/);
     expect(() => parseTokens(json)).not.toThrow(/oc_secret/);
+  });
+});
+
+describe("a right or a role of a later version", () => {
+  const hash = sha256("t");
+  const callerIn = (name: "API_TOKENS" | "OPERATOR_TOKENS", more: object) => {
+    const list = JSON.stringify([{ id: "crm", sha256: hash, ...more }]);
+    expect(() => parseNewTokens(list, name)).toThrow(/must be of/);
+    return findCaller("t", parseTokens(list, name), 0);
+  };
+
+  it("gives nothing, and locks no token out", () => {
+    const later = (...rights: string[]) => callerIn("API_TOKENS", { rights });
+    expect(later("dream", "read")).toMatchObject({ rights: ["read"] });
+    expect(later("dream")).toMatchObject({ rights: [] });
+    const operator = (...roles: string[]) => callerIn("OPERATOR_TOKENS", { roles });
+    expect(operator("dream", "decide")).toMatchObject({ roles: ["see", "decide"] });
+    expect(operator("dream")).toMatchObject({ roles: [] });
+  });
+
+  it("is none of those that a new token may have", () => {
+    const list = JSON.stringify([{ id: "crm", sha256: hash, rights: ["call", "read"] }]);
+    expect(parseNewTokens(list)).toEqual(parseTokens(list));
   });
 });
 
