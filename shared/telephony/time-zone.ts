@@ -112,6 +112,21 @@ export function countriesOfZone(name: string): ReadonlySet<string> | undefined {
   return new Set(table.countries[index]?.split(" "));
 }
 
+/**
+ * Returns which of a number's zones count beside a foreign one. Beside an offset these are the zones that have it at some
+ * time, or all if none has: UTC is the default of many servers, and an offset lacks summer time.
+ */
+export function zonesBeside(name: string, own: readonly string[]): readonly string[] {
+  if (!ofNoCountry.test(name)) return own;
+  const offsetMs = findZone(name)?.clocks[0](tableStart)?.offsetMs;
+  const isOffset = (word: string, index: number) =>
+    index % 2 === 0 && Number(word) * minuteMs === offsetMs;
+  const having = own.filter((zone) =>
+    clockWords().get(zone.toLowerCase())?.split(" ").some(isOffset),
+  );
+  return having.length > 0 ? having : own;
+}
+
 /** True if two zones keep the same time. */
 export function keepSameTime(one: string, other: string): boolean {
   return clockWords().get(one.toLowerCase()) === clockWords().get(other.toLowerCase());

@@ -1,5 +1,5 @@
 import { countryOf } from "./phone-number.ts";
-import { countriesOfZone, keepSameTime } from "./time-zone.ts";
+import { countriesOfZone, keepSameTime, zonesBeside } from "./time-zone.ts";
 import ofPrefixes from "./zones-of-prefixes.json" with { type: "json" };
 
 const none: readonly string[] = [];
@@ -48,7 +48,7 @@ const zeroLetter = "a".charCodeAt(0);
 /**
  * Returns the zones in which a call's hours must be open: its `timezone`, or else those of its number. A `timezone`
  * is foreign if no zone of the number's country has its time. It may be a mistake, so the number's own zones count
- * too.
+ * too. UTC and offsets are always foreign.
  *
  * @returns the same array for the same zones
  */
@@ -70,25 +70,25 @@ interface NumberAndZone {
 const countriesByZone = new Map<string, ReadonlySet<string> | null>();
 const namesMax = 1_000;
 
-/** True if no zone of the number's country keeps the time of a zone. */
+/** True if no zone of the number's country keeps the time of a zone, and for names of no country. */
 function isForeign(timezone: string, phoneNumber: string): boolean {
   let countries = countriesByZone.get(timezone);
   if (countries === undefined) {
     countries = countriesOfZone(timezone) ?? null;
     if (countriesByZone.size < namesMax) countriesByZone.set(timezone, countries);
   }
-  if (countries === null) return false;
+  if (countries === null) return true;
   const country = countryOf(phoneNumber);
   return country !== undefined && !countries.has(country);
 }
 
 const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]>>();
 
-/** Returns a foreign zone and the number's own. */
+/** Returns a foreign zone and those of the number's own that count beside it. */
 function both(timezone: string, own: readonly string[]): readonly string[] {
   const known = withForeign.get(timezone) ?? new WeakMap<readonly string[], readonly string[]>();
   if (withForeign.size < namesMax) withForeign.set(timezone, known);
-  const zones = known.get(own) ?? [timezone, ...own];
+  const zones = known.get(own) ?? [timezone, ...zonesBeside(timezone, own)];
   known.set(own, zones);
   return zones;
 }

@@ -89,7 +89,7 @@ export function describeRestore(
 
     it("leaves each callee the arm that a split has chosen for him", async () => {
       bench.provider.isBusy = false;
-      const numbers = Array.from({ length: 25 }, (_, index) => `+1303555${1000 + index}`);
+      const numbers = Array.from({ length: 25 }, (_, index) => `+354555${2000 + index}`);
       const callAll = async () => {
         const calls = numbers.map((phone_number) => bench.call("agent_any", { phone_number }));
         await bench.deliver(calls);
@@ -438,7 +438,7 @@ async function createBench(create: (now: () => number) => Promise<RestorableLedg
     },
     alarms: () => events.filter(({ level }) => level === "alarm").map(({ event }) => event),
     call(agent_id: string, more: { timezone?: string; phone_number?: string } = {}): Call {
-      const phone_number = `+1202555${String(1000 + calls.length)}`;
+      const phone_number = `+354555${String(1000 + calls.length)}`;
       const request = { phone_number, agent_id, timezone: "UTC", ...more };
       const call = aCall({ acceptedAt: now, request });
       calls.push(call);

@@ -127,7 +127,7 @@ function planJson(traits: PlanTraits, isOld: boolean) {
       office: { "mon-fri": ["09:00-12:00", "13:00-17:00"] },
     },
     ...(capped ? { maxCalls: { count: 2, days: 1 } } : {}),
-    destinations: { allow: ["US", "GB", "IN", "AU"] },
+    destinations: { allow: ["US", "GB", "IN", "AU", "NP", "IS"] },
     expireAfterHours: expireHours,
     reviewAfterSeconds: 300,
     ...(results && !isOld ? { results: { waitMinutes } } : {}),

@@ -174,10 +174,10 @@ export const people = [
   { number: "+12125550101", timezone: "america/los_angeles", zone: "America/Los_Angeles" },
   { number: "+442079460100", timezone: undefined, zone: "Europe/London" },
   { number: "+911155500101", timezone: "Asia/Kolkata", zone: "Asia/Kolkata" },
-  { number: "+12125550102", timezone: "+05:45", zone: "+05:45" },
+  { number: "+97715550102", timezone: "+05:45", zone: "+05:45" },
   { number: "+12125550103", timezone: "US/Hawaii", zone: "Pacific/Honolulu" },
   { number: "+61255500102", timezone: "Australia/Lord_Howe", zone: "Australia/Lord_Howe" },
-  { number: "+12125550104", timezone: "UTC", zone: "UTC" },
+  { number: "+3545550104", timezone: "UTC", zone: "UTC" },
 ] as const;
 
 const calm: Weather = {

@@ -56,6 +56,7 @@ interface DueOf {
   client?: string;
   agent_id?: string;
   timezone?: string;
+  phone_number?: string;
 }
 
 let people = 0;

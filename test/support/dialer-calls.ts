@@ -98,7 +98,13 @@ export async function sendEach(bench: Bench, ...calls: Call[]): Promise<void> {
 /** Returns a number that no other index has. */
 export const numberOf = (index: number) => `+1303555${String(index).padStart(4, "0")}`;
 
-/** Returns calls that are accepted now, each with a request and number of its own. */
+/** Returns a number of Iceland that no other index has, and its time zone. */
+export const inUtc = (index = 0) => ({
+  phone_number: `+354555${String(index).padStart(4, "0")}`,
+  timezone: "UTC",
+});
+
+/** Returns calls that are accepted now, each with a request and number of its own: of Iceland, if they are in UTC. */
 export function callsNow(
   bench: Bench,
   count: number,
@@ -106,7 +112,14 @@ export function callsNow(
   more: Partial<Call> = {},
 ): Call[] {
   return Array.from({ length: count }, (_, index) =>
-    aCallNow(bench, { phone_number: numberOf(index), ...fields }, more),
+    aCallNow(
+      bench,
+      {
+        ...(fields.timezone === "UTC" ? inUtc(index) : { phone_number: numberOf(index) }),
+        ...fields,
+      },
+      more,
+    ),
   );
 }
 

@@ -44,7 +44,7 @@ export const testPlan = {
     agent_support: { provider: "webhook", url: "http://127.0.0.1:9/support" },
   },
   callingHours: { default: "always" },
-  destinations: { allow: ["US", "CA", "GB"], deny: ["+1900", "+1876"] },
+  destinations: { allow: ["US", "CA", "GB", "IS"], deny: ["+1900", "+1876"] },
 };
 
 /** Accounts of which callbacks are taken in the tests of the API, beside that of the routes. */

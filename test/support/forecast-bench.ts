@@ -58,8 +58,8 @@ export function createForecastBench(plan: object, startAt = "2026-06-01T10:00Z")
 }
 export type ForecastBench = ReturnType<typeof createForecastBench>;
 
-/** Returns a number that no other index has. */
-export const forecastNumber = (index: number) => `+1303${String(5550000 + index)}`;
+/** Returns a number that no other index has, of Iceland, where it is the time of UTC. */
+export const forecastNumber = (index: number) => `+354${String(5550000 + index)}`;
 
 /** Returns calls to different numbers. */
 export const callsOf = (count: number, more: object = {}) =>

@@ -141,14 +141,14 @@ function findErrorsAlong(
   } else {
     const hours = `${plan.expireAfterHours} hours`;
     const zones = zoneNamesOf(request, plan.defaultTimeZone).length;
-    const isForeign = request.timezone !== undefined && zones > 1;
-    const inZones = isForeign
-      ? ", in the number's time zones and in this one, which is of another country: correct the number or the timezone"
+    const isInBoth = request.timezone !== undefined && zones > 1;
+    const inZones = isInBoth
+      ? ", in this time zone and in those of the number: correct the number or the timezone"
       : zones > 1
         ? `, in ${zones} time zones at once: send timezone`
         : "";
     const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${inZones}`;
-    errors.push({ field: isForeign ? "/timezone" : "", detail });
+    errors.push({ field: isInBoth ? "/timezone" : "", detail });
   }
   return errors;
 }

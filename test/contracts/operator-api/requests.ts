@@ -157,7 +157,7 @@ export function itShowsHowFarItIs(api: OperatorApiBench): void {
     });
     expect(account?.dialing).toBeGreaterThan(0);
     expect(plan.destinations).toBe(
-      "US, CA, GB, but not +1900, +1876, premium numbers, satellite numbers, international numbers",
+      "US, CA, GB, IS, but not +1900, +1876, premium numbers, satellite numbers, international numbers",
     );
   });
 }

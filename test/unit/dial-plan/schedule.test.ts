@@ -72,7 +72,7 @@ describe("a call's schedule", () => {
     ]);
     const inDenver = call("+12125550100", "america/denver");
     expect(opening(inDenver, "2026-06-01T05:00Z")[0]).toBe("2026-06-01T15:00");
-    expect(opening(call("+12125550100", "-03:30"), "2026-06-01T05:00Z")[0]).toBe(
+    expect(opening(call("+881612345678", "-03:30"), "2026-06-01T05:00Z")[0]).toBe(
       "2026-06-01T12:30",
     );
   });
@@ -89,10 +89,39 @@ describe("a call's schedule", () => {
     ]);
     expect(opening(call("+12125550100", "America/Halifax"), from)[0]).toBe("2026-06-01T12:00");
     expect(opening(call("+14165550100", "America/Halifax"), from)[0]).toBe("2026-06-01T11:00");
-    // A clock that some zone of the country keeps, and one that is of no country, stand alone.
+    // A clock that some zone of the country keeps stands alone.
     expect(opening(call("+12125550100", "America/Los_Angeles"), from)[0]).toBe("2026-06-01T15:00");
-    expect(opening(call("+12125550100", "Etc/GMT-2"), from)[0]).toBe("2026-06-01T06:00");
     expect(opening(call("+493012345678", "Europe/Paris"), from)[0]).toBe("2026-06-01T06:00");
+  });
+
+  it.each(["UTC", "Z", "+00:00", "Etc/UTC", "Etc/GMT-2", "-03:00"])(
+    "is in the number's zones as well where the call says %s, which none of them ever has",
+    (timezone) => {
+      const { opening, closedBy } = scheduleOf({});
+      const newYork = call("+12125550100", timezone);
+      // It is 9 o'clock in New York.
+      expect(opening(newYork, "2026-06-01T05:00Z")[0]).toBe("2026-06-01T13:00");
+      expect(closedBy(newYork, "2026-06-01T12:59Z")).toBe("callingHours.default");
+    },
+  );
+
+  it("is at an offset, and in those of the number's zones that ever have it", () => {
+    const { opening, closedBy } = scheduleOf({});
+    const [winter, summer] = ["2026-01-05T05:00Z", "2026-07-06T05:00Z"];
+    const newYork = call("+12125550100", "-05:00");
+    expect(opening(newYork, winter)[0]).toBe("2026-01-05T14:00");
+    expect(closedBy(newYork, "2026-01-05T21:58Z")).toBeUndefined();
+    // In summer -05:00 opens an hour after New York and closes an hour after it.
+    expect(opening(newYork, summer)[0]).toBe("2026-07-06T14:00");
+    expect(closedBy(newYork, "2026-07-06T20:58Z")).toBeUndefined();
+    expect(closedBy(newYork, "2026-07-06T21:01Z")).toBe("callingHours.default");
+    // Most zones of +1800… never have this offset.
+    expect(opening(call("+18005550100", "-10:00"), winter)[0]).toBe("2026-01-05T19:00");
+    expect(opening(call("+442071838750", "UTC"), winter)[0]).toBe("2026-01-05T09:00");
+    expect(closedBy(call("+442071838750", "UTC"), "2026-07-06T16:01Z")).toBe(
+      "callingHours.default",
+    );
+    expect(opening(call("+3545550100", "UTC"), summer)[0]).toBe("2026-07-06T09:00");
   });
 
   it("is in every zone that a number may lie in", () => {
@@ -146,7 +175,7 @@ describe("a call's schedule", () => {
     const { opening, closedBy } = scheduleOf({
       providers: { webhook: { timeoutSeconds: 60 } },
     });
-    const utc = call("+12125550100", "UTC");
+    const utc = call("+3545550100", "UTC");
     expect(opening(utc, "2026-06-01T16:58:55Z")[0]).toBe("2026-06-01T16:58");
     expect(opening(utc, "2026-06-01T16:58:56Z")[0]).toBe("2026-06-02T09:00");
     // A claimed call needs the provider's time limit before closing, but no further margin.
@@ -156,7 +185,7 @@ describe("a call's schedule", () => {
 
   it("begins two seconds after the hours do, for clocks that are ahead", () => {
     const { opensAt, closedBy } = scheduleOf({});
-    const utc = call("+12125550100", "UTC");
+    const utc = call("+3545550100", "UTC");
     expect(opensAt(utc, "2026-06-01T08:59:59Z")).toBe("2026-06-01T09:00:02");
     expect(opensAt(utc, "2026-06-01T09:00:01Z")).toBe("2026-06-01T09:00:02");
     expect(opensAt(utc, "2026-06-01T09:00:03Z")).toBe("2026-06-01T09:00:03");
@@ -170,7 +199,7 @@ describe("a call's schedule", () => {
       providers: { webhook: { timeoutSeconds: 60 } },
       blackoutDates: ["2026-06-02"],
     });
-    const utc = call("+12125550100", "UTC");
+    const utc = call("+3545550100", "UTC");
     const midnight = Date.parse("2026-06-02T00:00:00Z");
     const before = (ms: number) => new Date(midnight - ms).toISOString();
     const after = (ms: number) => new Date(midnight + dayMs + ms).toISOString();
@@ -195,15 +224,15 @@ describe("a call's schedule", () => {
     const before = "2026-06-01T16:59:30Z";
     for (let turn = 0; turn < 2; turn++) {
       // Hours, zone and time are equal: one provider answers in time, the other does not.
-      expect(opening(call("+12125550100", "UTC"), before)[0]).toBe("2026-06-01T16:59");
-      expect(opening(call("+12125550100", "UTC", "patient"), before)[0]).toBe("2026-06-02T09:00");
+      expect(opening(call("+3545550100", "UTC"), before)[0]).toBe("2026-06-01T16:59");
+      expect(opening(call("+3545550100", "UTC", "patient"), before)[0]).toBe("2026-06-02T09:00");
       // One call expires before the opening.
-      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.5)[0]).toBeUndefined();
-      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z")[0]).toBe("2026-06-02T09:00");
+      expect(opening(call("+3545550100", "UTC"), "2026-06-01T18:00Z", 0.5)[0]).toBeUndefined();
+      expect(opening(call("+3545550100", "UTC"), "2026-06-01T18:00Z")[0]).toBe("2026-06-02T09:00");
       // Both calls expire at the same time.
-      expect(opening(call("+12125550100", "UTC"), "2026-06-01T12:00Z", 1)[0]).toContain("12:00");
-      expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.75)[0]).toContain("09:00");
-      expect(opening(call("+12125550100", "+09:00"), before)[0]).toBe("2026-06-02T00:00");
+      expect(opening(call("+3545550100", "UTC"), "2026-06-01T12:00Z", 1)[0]).toContain("12:00");
+      expect(opening(call("+3545550100", "UTC"), "2026-06-01T18:00Z", 0.75)[0]).toContain("09:00");
+      expect(opening(call("+81312345678", "+09:00"), before)[0]).toBe("2026-06-02T00:00");
     }
   });
 
@@ -230,7 +259,7 @@ describe("a call's schedule", () => {
 
   it("never opens where a rule never does before the call expires", () => {
     const { opening } = scheduleOf({});
-    expect(opening(call("+12125550100", "UTC"), "2026-06-01T18:00Z", 0.5)).toEqual([
+    expect(opening(call("+3545550100", "UTC"), "2026-06-01T18:00Z", 0.5)).toEqual([
       undefined,
       "callingHours.default",
     ]);
@@ -283,7 +312,7 @@ describe("a call's schedule", () => {
 describe("a preset", () => {
   const openAt = (preset: string, local: string) => {
     const schedule = scheduleOf({ callingHours: { default: preset, office: "always" } });
-    return schedule.closedBy(call("+12125550100", "UTC"), `${local}Z`) === undefined;
+    return schedule.closedBy(call("+3545550100", "UTC"), `${local}Z`) === undefined;
   };
   const times: [preset: string, open: string[], closed: string[]][] = [
     [

@@ -26,7 +26,7 @@ import {
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const startAt = "2026-06-01T10:00Z";
-const number = "+12125550100";
+const number = "+3545550100";
 const capped = (plan: object = {}) =>
   createDialerBench({ plan: { maxCalls: { count: 2, days: 1 }, ...plan }, startAt });
 const one = { maxCalls: { count: 1, days: 1 } };

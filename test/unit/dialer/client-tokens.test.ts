@@ -6,6 +6,7 @@ import {
   aCallNow,
   type Bench,
   cancel,
+  inUtc,
   neverCall,
   pause,
   rowOf,
@@ -115,7 +116,7 @@ describe("a call of unknown outcome, at Amazon Connect", () => {
       },
       startAt: "2026-06-01T16:59:20Z",
     });
-    const call = aCallNow(bench, { timezone: "UTC" });
+    const call = aCallNow(bench, inUtc());
     await sendEach(bench, call);
     await bench.simulate(3600);
     expect(tokens.length).toBeGreaterThan(0);

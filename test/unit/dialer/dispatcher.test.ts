@@ -9,6 +9,7 @@ import {
   callsNow,
   documentOf,
   idsDispatched,
+  inUtc,
   loseDispatches,
   pause,
   putDocument,
@@ -192,10 +193,8 @@ describe("a dispatcher", () => {
     };
     const bench = createDialerBench({ startAt, plan });
     const request = { phone_number: "+13035550001", agent_id: "agent_sales" };
-    const closed = await putWaiting(bench, 3, -10_000, {
-      request: { ...request, timezone: "+09:00" },
-    });
-    const open = await putWaiting(bench, 2, 0, { request: { ...request, timezone: "UTC" } });
+    const closed = await putWaiting(bench, 3, -10_000, { request });
+    const open = await putWaiting(bench, 2, 0, { request: { ...request, ...inUtc() } });
     await bench.dispatch();
     expect(new Set(idsDispatched(bench))).toEqual(new Set(open.map(({ id }) => id)));
     for (const call of closed) {

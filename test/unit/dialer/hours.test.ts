@@ -11,8 +11,8 @@ import {
   type Bench,
   callsNow,
   due,
+  inUtc,
   iso,
-  numberOf,
   putIn,
   rowOf,
   rowsIn,
@@ -29,7 +29,7 @@ const sendCalls = async (bench: Bench, count: number, fields: Partial<Call["requ
   return calls;
 };
 const sendOne = async (bench: Bench, fields: Partial<Call["request"]> = {}): Promise<Call> => {
-  const call = aCallNow(bench, { phone_number: numberOf(0), timezone: "UTC", ...fields });
+  const call = aCallNow(bench, { ...inUtc(), ...fields });
   await sendEach(bench, call);
   return call;
 };
@@ -127,7 +127,7 @@ describe("calling hours", () => {
     expect(await rowOf(bench, call)).toMatchObject({
       state: "EXPIRED",
       reason: "hours:blackoutDates",
-      request: { phone_number: numberOf(0) },
+      request: inUtc(),
     });
     expect(bench.dialed).toEqual([]);
     expect(bench.eventsOf("call.expired")).toHaveLength(1);
@@ -255,7 +255,7 @@ describe("calling hours", () => {
       plan: { callingHours: nine },
       startAt: "2026-06-01T16:59:23Z",
     });
-    const call = aCallNow(bench, { timezone: "UTC" });
+    const call = aCallNow(bench, inUtc());
     // The call is due in 4 s, when less than the provider's 30 s and the margin of 5 s are left.
     await putIn(bench, "WAITING", call, { dueAt: bench.now() + 4_000 });
     await bench.send(due(call));

@@ -8,6 +8,7 @@ import {
   put,
   due,
   idsDialed,
+  inUtc,
   neverCall,
   pause,
   putIn,
@@ -33,14 +34,14 @@ function benchOf(more: object = {}): Bench {
   bench.ringSeconds = ringSeconds;
   return bench;
 }
-const aCallIn = (bench: Bench) => aCallNow(bench, { timezone: "UTC" });
+const aCallIn = (bench: Bench) => aCallNow(bench, inUtc());
 
 describe("the last look before the phone rings", () => {
   it.each<[string, (bench: Bench, requestId: string) => Promise<unknown>, string]>([
     ["a cancellation", (bench, request) => cancel(bench, { request }), "CANCELLED"],
     ["a pause", (bench) => pause(bench, { agent: "agent_sales" }), "WAITING"],
     ["a client's pause", (bench) => pause(bench, { client: "crm" }), "WAITING"],
-    ["the do-not-call list", (bench) => neverCall(bench, "+12025550123"), "REJECTED"],
+    ["the do-not-call list", (bench) => neverCall(bench, inUtc().phone_number), "REJECTED"],
   ])("sees %s that came while the adapter prepared the call", async (_name, order, state) => {
     const bench = benchOf();
     const call = aCallIn(bench);
@@ -61,8 +62,8 @@ describe("the last look before the phone rings", () => {
     const former = "0".repeat(64);
     await put(bench, { ...rowIn("WAITING", call, { dueAt: bench.now() }), numberHash: former });
     bench.prepare = async () => {
-      expect(await documentOf(bench, "cap", hashOf("+12025550123"))).toBeDefined();
-      await neverCall(bench, "+12025550123");
+      expect(await documentOf(bench, "cap", hashOf(inUtc().phone_number))).toBeDefined();
+      await neverCall(bench, inUtc().phone_number);
       bench.advance(5_001);
     };
     await bench.send(due(call));

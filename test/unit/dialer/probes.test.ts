@@ -10,7 +10,7 @@ import {
   refused,
   stateOfBreaker,
 } from "#test/support/breakers-bench.ts";
-import { allIn, dispatchOf, rowOf, statesOf } from "#test/support/dialer-calls.ts";
+import { allIn, dispatchOf, inUtc, rowOf, statesOf } from "#test/support/dialer-calls.ts";
 import { firstOf } from "#test/support/first-of.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -113,7 +113,7 @@ describe("a probe", () => {
     bench.changePlan({ callingHours: { default: { "mon-sun": ["09:00-17:00"] } } });
     await putDue(bench, 250, { timezone: "+09:00" }); // closed at ten o'clock UTC
     bench.advance(1);
-    const [open] = await putDue(bench, 1, { timezone: "UTC" });
+    const [open] = await putDue(bench, 1, inUtc());
     await openBreaker(bench, own, { probeAt: bench.now() });
     await bench.simulate(20);
     expect(bench.dialed).toMatchObject([{ call: { id: open?.id } }]);

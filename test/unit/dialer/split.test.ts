@@ -10,6 +10,7 @@ import {
   boom,
   iso,
   neverCall,
+  inUtc,
   numberOf,
   pause,
   request,
@@ -32,7 +33,7 @@ function batch(
     client: "crm",
     mode: "live" as const,
     acceptedAt,
-    request: { phone_number: numberOf(index), agent_id: "agent_sales", ...fields },
+    request: { phone_number: inUtc(index).phone_number, agent_id: "agent_sales", ...fields },
   }));
 }
 const sorted = (ids: readonly string[]) => ids.toSorted();
@@ -187,10 +188,11 @@ describe("the calls of a split request", () => {
     async () => {
       const bench = createDialerBench({
         plan: { callingHours: nine },
-        startAt: "2026-06-01T08:00Z",
+        startAt: "2026-06-01T08:01Z",
       });
       const calls = batch(bench, 90, { timezone: "UTC" }).map((call, index) => {
-        const fields = [{}, { timezone: "+02:00" }, { phone_number: `+1876555${1000 + index}` }];
+        const london = { phone_number: `+4420718${30000 + index}`, timezone: "Europe/London" };
+        const fields = [{}, london, { phone_number: `+1876555${1000 + index}` }];
         return { ...call, request: { ...call.request, ...fields[index % 3] } };
       });
       await bench.send(request(calls));

@@ -3,6 +3,7 @@ import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   documentOf,
+  inUtc,
   message,
   ownAccount,
   putDocument,
@@ -52,17 +53,22 @@ describe("a writer of a row that is due", () => {
   );
 
   it("wakes none for rows that are due later, and is not held up by one that cannot be woken", async () => {
-    const plan = { callingHours: { default: { "mon-sun": ["12:00-17:00"] } } };
+    const plan = {
+      callingHours: { default: { "mon-sun": ["12:00-17:00"] } },
+      destinations: { allow: ["*"] },
+    };
     const bench = createBench({ isNew: true, plan });
     let woken = 0;
     bench.deps.wakeDispatcher = async () => {
       woken += 1;
       throw new Error("the invocation is throttled");
     };
-    await bench.send(message(aCallNow(bench, { timezone: "UTC" })));
+    await bench.send(message(aCallNow(bench, inUtc())));
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(woken).toBe(0);
-    await bench.send(message(aCallNow(bench, { timezone: "+04:00" })));
+    await bench.send(
+      message(aCallNow(bench, { phone_number: "+97145550100", timezone: "+04:00" })),
+    );
     expect(await bench.deliver()).toEqual(["ack"]);
     expect(woken).toBe(1);
     expect(bench.eventsOf("dispatcher.not_woken")).toMatchObject([{ level: "warning" }]);

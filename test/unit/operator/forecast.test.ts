@@ -151,16 +151,24 @@ describe("POST /operator/forecast", () => {
     const bench = createForecastBench(nine);
     const [one] = callsOf(1);
     const tollFree = { ...one, phone_number: "+18005550100", timezone: undefined };
-    const answer = await bench.forecast([one, tollFree, { ...tollFree, timezone: "UTC" }]);
+    const answer = await bench.forecast([
+      one,
+      tollFree,
+      { ...tollFree, timezone: "America/New_York" },
+    ]);
     expect(answer.many_zones?.calls).toBe(1);
     expect(answer.many_zones?.zones).toBeGreaterThan(10);
     expect((await bench.forecast([one])).many_zones).toBeUndefined();
   });
 
   it("waits for the hours of each zone, and for a number's cap", async () => {
-    const bench = createForecastBench({ ...nine, maxCalls: { count: 1, days: 2 } });
+    const bench = createForecastBench({
+      ...nine,
+      maxCalls: { count: 1, days: 2 },
+      destinations: { allow: ["*"] },
+    });
     const [one] = callsOf(1);
-    const calls = [one, one, { ...one, phone_number: forecastNumber(7), timezone: "+09:00" }];
+    const calls = [one, one, { ...one, phone_number: "+81312345678", timezone: "+09:00" }];
     const answer = await bench.forecast(calls);
     expect(times(answer)).toEqual([
       "2026-06-01T10:00:00.000Z",
@@ -266,7 +274,7 @@ describe("POST /operator/forecast", () => {
       const faster = {
         agents: { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } },
         callingHours: { default: "always" },
-        destinations: { allow: ["US"] },
+        destinations: { allow: ["IS"] },
         providers: { webhook: { callsPerSecond: 10 } },
       };
       const { deployed, ...planned } = await bench.forecast(callsOf(100), { plan: faster });
