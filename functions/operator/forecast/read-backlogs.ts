@@ -1,5 +1,6 @@
 import { type Call } from "#shared/calls/call-request.ts";
 import { toCall, type ClientAgent } from "#shared/calls/call-row.ts";
+import { callBackLateMs } from "#shared/calls/tries.ts";
 import { requestIdOf, timeOfId, type ClientOfMode } from "#shared/calls/ids.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
@@ -161,13 +162,24 @@ function waitingIn(
     like = own ?? like;
     if (like === undefined) continue;
     const { call, reason } = like;
-    const acceptedAt = timeOfId(id);
-    // Its own due time is not before its own Call-Not-Before.
-    const unlike = { ancestors: undefined, notBefore: undefined };
-    const of = { id, requestId: requestIdOf(id), acceptedAt, ...unlike };
     const hasNumber = own !== undefined;
-    const one = hasNumber ? call : { ...call, ...of };
+    const one = hasNumber ? call : toCallLike(call, { id, dueAt });
     waiting.push({ call: one, backlog: backlog.key, dueAt, reason, hasNumber });
   }
   return waiting;
+}
+
+/** Returns the call of a position whose row was not read: a neighbour's, with what the position says of its times. */
+function toCallLike(call: Call, { id, dueAt }: DuePosition): Call {
+  const acceptedAt = timeOfId(id);
+  const { tries } = call;
+  // Its own due time is not before its own Call-Not-Before.
+  const unlike = { ancestors: undefined, notBefore: undefined };
+  const like = { ...call, id, requestId: requestIdOf(id), acceptedAt, ...unlike };
+  if (tries === undefined) return like;
+  const own =
+    tries.promisedAt === undefined
+      ? { until: tries.until + acceptedAt - call.acceptedAt }
+      : { until: dueAt + callBackLateMs, promisedAt: dueAt };
+  return { ...like, tries: { ...tries, ...own } };
 }
