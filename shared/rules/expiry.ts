@@ -17,5 +17,8 @@ export function stay({ expiresAt }: Asked, { now }: Pick<Facts, "now">): Verdict
 }
 
 export const texts: Texts = {
-  expired: { means: "The call was not dialed within the plan's expireAfterHours." },
+  expired: {
+    means:
+      "The call was not dialed within the plan's expireAfterHours, or a call-back within two hours.",
+  },
 };
