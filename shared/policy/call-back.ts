@@ -19,6 +19,9 @@ interface Wish {
 /** The time for which a call-back is promised, or why none is. */
 export type CallBackDecision = { at: number } | { reason: CallBackRefusal };
 
+/** Call-backs of a redial, and of a call that was accepted before its agent had `callBacks`. */
+const noCallBacks = { most: 0, made: 0, until: 0 };
+
 /**
  * Decides about the wish of a placed call's callee to be called back: at the first permitted time from then on. The
  * wish is judged against the call's end, however late it is read; a wish that is overdue by more than two hours is
@@ -33,11 +36,11 @@ export function decideCallBack(
 ): CallBackDecision | undefined {
   const { tries, result, claimedAt, agentId, acceptedAt, optedOut, history } = row;
   const rule = findCallBacks(agentId, table.plan);
-  if (rule === undefined || tries?.callBacks === undefined) return undefined;
+  if (rule === undefined) return undefined;
   // A record may repeat the context: the callee has not wished what the client wrote there.
   if (wished !== undefined && request?.context?.[wishField] === wished) return undefined;
   if (optedOut) return { reason: "opted_out" };
-  const { most, made, until } = tries.callBacks;
+  const { most, made, until } = tries?.callBacks ?? noCallBacks;
   if (made >= Math.min(most, rule.most)) return { reason: "too_many" };
   // No call-back follows a call whose end stays unknown, and its number is erased.
   const isOver =

@@ -10,25 +10,31 @@ import { completed, minuteMs } from "./results-bench.ts";
 export const hourMs = 60 * minuteMs;
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
 export const rule = { within: "14d", most: 2 };
+export const events = { "*": { url: "http://127.0.0.1:9/events" } };
 /** Tuesday, noon in UTC. */
 export const startAt = "2026-11-24T12:00:00Z";
 
 interface Options {
   agent?: object;
   plan?: object;
+  /** The calls that a redial replaces. */
+  ancestors?: string[];
 }
 
 /** Dials a call of an agent whose callees may ask to be called back. */
-export async function dial({ agent = {}, plan = {} }: Options = {}, route: object = webhook) {
+export async function dial(
+  { agent = {}, plan = {}, ancestors }: Options = {},
+  route: object = webhook,
+) {
   const agents = { agent_sales: { ...route, callBacks: rule, ...agent } };
-  const events = { "*": { url: "http://127.0.0.1:9/events" } };
   const bench = createDialerBench({ startAt, plan: { agents, events, results: {}, ...plan } });
   bench.answer = async ({ id }) => ({ kind: "placed", providerCallId: `ring_${id}` });
-  const call = aCallNow(bench, { timezone: "UTC" });
+  const call = aCallNow(bench, { timezone: "UTC" }, ancestors === undefined ? {} : { ancestors });
   await sendEach(bench, call);
   await bench.deliver();
   const row = await rowOf(bench, call);
-  expect(row).toMatchObject({ state: "PLACED", request: { timezone: "UTC" } });
+  const request = ancestors === undefined ? { timezone: "UTC" } : null;
+  expect(row).toMatchObject({ state: "PLACED", request });
   await bench.deliverEvents();
   bench.advance(minuteMs);
   const report = async (one: object, claim = row.claims[0] ?? "", id = call.id) => {

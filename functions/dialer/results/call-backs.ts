@@ -32,14 +32,15 @@ export function withWish(
   { settings }: Settings,
 ): CallRow {
   const { tries, next, callBack, request } = row;
-  if (analysis?.wished === undefined || tries === undefined) return row;
+  if (analysis?.wished === undefined) return row;
   if (next !== undefined || callBack !== undefined) return row;
   const { table, schedule } = settings;
   const wish = { wished: analysis.wished, request };
   const decision = decideCallBack(row, wish, { table, schedule, now: at });
   if (decision === undefined) return row;
   const wished = { ...row, callBack: decision, updatedAt: at };
-  return "at" in decision ? { ...wished, next: toNextTry(row, tries.number, decision.at) } : wished;
+  if (tries === undefined || "reason" in decision) return wished;
+  return { ...wished, next: toNextTry(row, tries.number, decision.at) };
 }
 
 /**
@@ -51,13 +52,14 @@ export function awaitAnalysis(
   { analysis, at }: { analysis: Analysis | undefined; at: number },
   { settings }: Settings,
 ): CallRow {
-  const { callBack, request, route, result, optedOut, agentId } = row;
+  const { callBack, request, route, result, optedOut, agentId, tries } = row;
   const { plan, providerOf } = settings;
+  const mayBePromised = request !== null && mayPromise(row, at);
+  // A wish that cannot be granted is told, too.
   const mayWish =
     callBack === undefined &&
-    request !== null &&
-    mayPromise(row, at) &&
-    findCallBacks(agentId, plan) !== undefined;
+    findCallBacks(agentId, plan) !== undefined &&
+    (mayBePromised || tries?.callBacks === undefined);
   const over = { ...row, request: null, lane: null, dueAt: null };
   if (route === null) return over;
   const mayOptOut =
@@ -67,7 +69,12 @@ export function awaitAnalysis(
     providerOf(route).recordsOptOuts === true;
   const pollAt = mayWish || mayOptOut ? findAnalysisPoll(row, analysis, at) : undefined;
   if (pollAt === undefined) return over;
-  return { ...over, request: mayWish ? request : null, lane: analysesLane(route), dueAt: pollAt };
+  return {
+    ...over,
+    request: mayBePromised && mayWish ? request : null,
+    lane: analysesLane(route),
+    dueAt: pollAt,
+  };
 }
 
 /** Returns the next time to read an ended call's record for its analysis. Undefined: none follows. */
@@ -120,12 +127,11 @@ export function completeEnded(
  * @throws ConflictError if others keep changing the rows
  */
 export async function followLateWish(
-  { id, next, callBack, tries, agentId }: CallRow,
+  { id, next, callBack, agentId }: CallRow,
   analysis: Analysis | undefined,
   deps: RowDeps & Pick<DialerDeps, "wakeDispatcher">,
 ): Promise<void> {
   if (analysis?.wished === undefined || next === undefined || callBack !== undefined) return;
-  if (tries?.callBacks === undefined) return;
   if (findCallBacks(agentId, deps.settings.plan) === undefined) return;
   await retry(async () => {
     const row = await readRow(id, deps);

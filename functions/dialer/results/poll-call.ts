@@ -1,5 +1,6 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
+import { findCallBacks } from "#shared/dial-plan/dial-plan.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { withTimeLimit } from "#shared/lib/retry.ts";
 import { hourMs } from "#shared/lib/units.ts";
@@ -30,11 +31,19 @@ export async function pollNow(
   const { readResult, recordsOptOuts } = deps.settings.providerOf(open.route);
   const age = deps.clock.now() - (row.result?.readAt ?? -Infinity);
   const mayOptOut = recordsOptOuts === true && !row.optedOut;
-  const mayWish = row.tries?.callBacks !== undefined && row.callBack === undefined;
+  const mayWish = row.callBack === undefined && readsWishes(row, deps);
   const isReadAgain = (mayOptOut || mayWish) && age < readAgainMsMax;
   if (hasEnded(row.result) ? !isReadAgain : age < freshMs) return;
   // A provider without records is not polled.
   if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
+}
+
+/** True if the callee of a call may wish to be called back, or is told that nobody will. */
+function readsWishes(
+  { agentId }: Pick<CallRow, "agentId">,
+  { settings }: Pick<DialerDeps, "settings">,
+): boolean {
+  return findCallBacks(agentId, settings.plan) !== undefined;
 }
 
 /**
@@ -55,8 +64,8 @@ export async function pollOne(
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<number> {
   const provider = deps.settings.providerOf(row.route);
-  const { id, attempt, providerCallId, tries } = row;
-  const mayWish = tries?.callBacks !== undefined || provider.recordsOptOuts === true;
+  const { id, attempt, providerCallId } = row;
+  const mayWish = readsWishes(row, deps) || provider.recordsOptOuts === true;
   const askedAt = deps.clock.now();
   const asking =
     providerCallId === null

@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { visitBacklogs } from "#functions/dialer/sweep/visit-backlogs.ts";
 import { toCallId } from "#shared/calls/ids.ts";
 import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
-import { dial, hourMs, inMs, told } from "#test/support/call-backs-bench.ts";
+import {
+  dial,
+  events,
+  hourMs,
+  inMs,
+  rowIfAny,
+  rule,
+  told,
+} from "#test/support/call-backs-bench.ts";
 import { aRequestId } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
@@ -13,8 +21,9 @@ import {
   putIn,
   request,
   rowOf,
+  webhook,
 } from "#test/support/dialer-calls.ts";
-import { completed, minuteMs } from "#test/support/results-bench.ts";
+import { completed, minuteMs, pollAfter } from "#test/support/results-bench.ts";
 
 const retry = { attempts: 3, within: "24h", after: { voicemail: "3h" } };
 const voicemail = { ...completed, status: "voicemail", human: false } as const;
@@ -65,6 +74,42 @@ describe("a promised call", () => {
     await bench.deliverEvents();
     expect(await rowOf(bench, next)).toMatchObject({ state: "EXPIRED", reason: "expired" });
     expect(told(bench, "call.expired")).toMatchObject([{ id: next.id, try: 2 }]);
+  });
+});
+
+describe("a wish in a call that no call-back follows", () => {
+  const ancestors = ["call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000"];
+  const refused = [{ call_back: { at: null, call_id: null, by: "nobody", reason: "too_many" } }];
+
+  it("is answered in a redial", async () => {
+    const { bench, call, report, next } = await dial({ ancestors });
+    await report({ wished: inMs(bench, hourMs) });
+    expect(told(bench, "call.ended")).toMatchObject(refused);
+    expect(told(bench, "call.call_back")).toMatchObject(refused);
+    expect(await rowOf(bench, call)).not.toHaveProperty("next");
+    expect(await rowIfAny(bench, next)).toBeUndefined();
+  });
+
+  it("is answered in a redial whose analysis comes later", async () => {
+    const { bench, call } = await dial({ ancestors }, { provider: "vapi", agent: "a", from: "f" });
+    bench.record = async () => ({ ...completed, analysis: { isAnalyzed: false } });
+    await pollAfter(bench, 2);
+    expect(await rowOf(bench, call)).toMatchObject({ result: completed, request: null });
+    const wished = inMs(bench, hourMs);
+    bench.record = async () => ({ ...completed, analysis: { wished, isAnalyzed: true } });
+    await pollAfter(bench, 2);
+    await pollAfter(bench, 1);
+    expect(told(bench, "call.call_back")).toMatchObject(refused);
+    expect(await rowOf(bench, call)).toMatchObject({ dueAt: null, lane: null });
+  });
+
+  it("is answered in a call that was accepted before the plan had call-backs", async () => {
+    const { bench, report } = await dial({ agent: { callBacks: undefined, retry } });
+    await report({ result: voicemail });
+    const agents = { agent_sales: { ...webhook, callBacks: rule, retry } };
+    bench.changePlan({ agents, results: {}, events });
+    await report({ result: voicemail, wished: inMs(bench, hourMs) });
+    expect(told(bench, "call.call_back")).toMatchObject(refused);
   });
 });
 
