@@ -22,7 +22,7 @@ export const triesSchema = z.looseObject({
   until: z.number(),
   /** Times at which the earlier tries were dialed. */
   dialedAt: z._default(z.array(z.number()), []),
-  /** Call-backs that the chain may have, those made so far, and the time after which none is. Absent: it may have none. */
+  /** Call-backs that the chain may have, those made so far, and the time after which none is promised. Absent: it may have none. */
   callBacks: z.optional(z.looseObject({ most: z.number(), made: z.number(), until: z.number() })),
   /** Time for which this call was promised to its callee. Absent: it is no call-back. */
   promisedAt: z.optional(z.number()),
@@ -114,12 +114,11 @@ export const callBackLateMs = 2 * hourMs;
 /** Returns the place of the call-back that follows a call: no retry follows it, and it ends soon after its time. */
 export function toCallBackTries(tries: Tries, number: number, promisedAt: number): Tries {
   const { callBacks } = tries;
-  const end = promisedAt + callBackLateMs;
   return {
     ...tries,
     number,
     budget: number,
-    until: Math.min(end, callBacks?.until ?? end),
+    until: promisedAt + callBackLateMs,
     promisedAt,
     ...(callBacks === undefined ? {} : { callBacks: { ...callBacks, made: callBacks.made + 1 } }),
   };

@@ -40,7 +40,7 @@ const callBackDaysMax = 90;
 
 /** An agent's `callBacks`: its callees may ask to be called back. `within` is in milliseconds. */
 export const callBacksSchema = z.strictObject({
-  /** Time from the chain's acceptance in which a call-back may be made. */
+  /** Time from the chain's acceptance in which a call-back may be promised. */
   within: duration.check(z.maximum(callBackDaysMax * dayMs, `must be at most ${callBackDaysMax}d`)),
   /** Maximum call-backs of one chain. */
   most: z.int().check(z.minimum(1), z.maximum(callBacksMax)),

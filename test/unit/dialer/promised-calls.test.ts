@@ -77,6 +77,17 @@ describe("a promised call", () => {
   });
 });
 
+describe("a promise at the end of `within`", () => {
+  it("has its two hours, as others do", async () => {
+    const callBacks = { within: "1d", most: 2 };
+    const { bench, report, next } = await dial({ agent: { callBacks } });
+    const wished = inMs(bench, 24 * hourMs - 2 * minuteMs);
+    await report({ wished });
+    const until = Date.parse(wished) + 2 * hourMs;
+    expect(await rowOf(bench, next)).toMatchObject({ state: "WAITING", tries: { until } });
+  });
+});
+
 describe("a wish in a call that no call-back follows", () => {
   const ancestors = ["call_01KAJ6Y5G0QZ3N4T7V8W9XABCD_00000"];
   const refused = [{ call_back: { at: null, call_id: null, by: "nobody", reason: "too_many" } }];
