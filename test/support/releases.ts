@@ -112,7 +112,8 @@ function findMigrationProblems(parts: Releases, releases: readonly Release[]): s
     (name) =>
       migrations[name] === undefined || hashOf(migrations[name]) !== published[name]?.sha256,
   );
-  const isOfNone = (name: string) => releases[0]?.isReleased === true && !held.includes(name);
+  const next = Object.keys(migrations).filter((name) => !held.includes(name));
+  const [newest] = releases;
   const asPublished = held.flatMap((name) => migrations[name] ?? []);
   return [
     ...changedOrGone.map(
@@ -122,17 +123,25 @@ function findMigrationProblems(parts: Releases, releases: readonly Release[]): s
     ...(changedOrGone.length > 0
       ? []
       : findChangesOfSchema(asPublished, Object.values(migrations))),
-    ...Object.keys(migrations)
-      .filter(isOfNone)
-      .map((name) => `${name} is of no version yet: ${beginNext}.`),
+    ...next.flatMap((name) => {
+      if (newest === undefined || newest.isReleased) {
+        return `${name} is of no version yet: ${beginNext}.`;
+      }
+      return findUnnamed(name, newest, releases);
+    }),
     ...held.flatMap((name) => {
       const release = releaseOf(name);
-      const version = published[name]?.version;
-      if (release === undefined) return `CHANGELOG.md has no ${version}, which published ${name}.`;
-      const isFirst = release === releases.at(-1);
-      if (isFirst || release.upgrading.includes(name)) return [];
-      return `CHANGELOG.md: the part "### Upgrading" of ${version} must name the migration ${name}.`;
+      if (release !== undefined) return findUnnamed(name, release, releases);
+      return `CHANGELOG.md has no ${published[name]?.version}, which published ${name}.`;
     }),
+  ];
+}
+
+/** Every version but the first names its migrations. */
+function findUnnamed(name: string, release: Release, releases: readonly Release[]): string[] {
+  if (release === releases.at(-1) || release.upgrading.includes(name)) return [];
+  return [
+    `CHANGELOG.md: the part "### Upgrading" of ${release.version} must name the migration ${name}.`,
   ];
 }
 

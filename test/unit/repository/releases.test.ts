@@ -68,6 +68,10 @@ describe("a version that people have deployed", () => {
 
   it("lists no migration until its release, and asks for the next version before another one", () => {
     expect(findReleaseProblems(next())).toEqual([]);
+    const changelog = section("0.2.0 – unreleased") + section("0.1.0 – 2026-12-01");
+    expect(findReleaseProblems(next({ changelog }))).toEqual([
+      'CHANGELOG.md: the part "### Upgrading" of 0.2.0 must name the migration 0002_more.sql.',
+    ]);
     const listed = { version: "0.2.0", sha256: hashOf("another form") };
     const published = { ...released().published, "0002_more.sql": listed };
     expect(findReleaseProblems(next({ published }))).toEqual([]);
@@ -115,7 +119,9 @@ describe("a version that people have deployed", () => {
       isReleased: false,
     });
     const { migrations, published, fixtures } = releasedBy(parts);
-    expect(findReleaseProblems({ ...later, migrations, published, fixtures })).toEqual([]);
+    expect(findReleaseProblems({ ...later, migrations, published, fixtures })).toEqual(
+      findReleaseProblems(parts),
+    );
     for (const [name, text] of Object.entries(later.files)) {
       expect(text.replaceAll("10.11.12", version), name).toBe(parts.files[name]);
     }
