@@ -33,10 +33,7 @@ export async function chooseArms(message: CallsMessage, deps: ArmDeps): Promise<
     if (split === undefined || round === undefined) return one;
     const arm = chooseArm({ name, phoneNumber: one.request.phone_number }, split.arms, round.key);
     const request = { ...one.request, agent_id: arm };
-    // Tests show nothing about people, so their results are not counted.
-    return message.mode === "test"
-      ? { ...one, request }
-      : { ...one, request, split: toSplitMark({ name, since: round.since }) };
+    return { ...one, request, split: toSplitMark({ name, since: round.since }) };
   });
   return { ...message, calls };
 }

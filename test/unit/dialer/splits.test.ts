@@ -184,20 +184,15 @@ describe("a call to a split", () => {
     });
   });
 
-  it("by a test token is made by an arm, and no result of it is counted", async () => {
+  it("by a test token is made by an arm, and names its split", async () => {
     const bench = createDialerBench({ startAt, plan: planOf({ agent_b: 1 }) });
-    const call = aCallNow(
-      bench,
-      { agent_id: "agent_any", phone_number: "+12025550123" },
-      {
-        client: "test:crm",
-        mode: "test",
-      },
-    );
+    const phone_number = "+12025550123";
+    const of = { client: "test:crm", mode: "test" } as const;
+    const call = aCallNow(bench, { agent_id: "agent_any", phone_number }, of);
     await bench.send(message(call));
     await bench.simulate(5);
-    expect(await rowOf(bench, call)).toMatchObject({ agentId: "agent_b" });
-    expect((await rowOf(bench, call)).split).toBeUndefined();
+    const split = `${Date.parse(startAt)} agent_any`;
+    expect(await rowOf(bench, call)).toMatchObject({ agentId: "agent_b", split });
   });
 });
 

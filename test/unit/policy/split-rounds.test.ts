@@ -116,8 +116,9 @@ describe("the results of a round", () => {
     expect(splitAdditions([step(outcome)], 99)).toEqual([{ ...key, counters, expiresAt: 99 }]);
   });
 
-  it("leave out a chain whose result is unknown", () => {
+  it("leave out a chain whose result is unknown, and tests, which show nothing about people", () => {
     expect(splitAdditions([step("unknown")], 99)).toEqual([]);
+    expect(splitAdditions([step("completed", { client: "test:crm" })], 99)).toEqual([]);
   });
 
   it("are sums by arm and round, without calls that no split has divided", () => {
