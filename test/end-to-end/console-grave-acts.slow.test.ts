@@ -345,6 +345,14 @@ describe("a nervous finger on the operator's page", () => {
     await page.getByLabel("Its URL").fill("https://acme.example.com/events");
     await button("Make or replace it").click();
     await page.getByText("Its secret, shown only now: whsec_").waitFor();
+    await page.getByLabel("Receivers of").fill("acme");
+    await button("Show them").click();
+    await page.getByRole("cell", { name: "https://acme.example.com/events" }).waitFor();
+    await button("Delete … receiver main").click();
+    expect(await flawsOf(page)).toEqual([]);
+    await button("Delete it for good").click();
+    await page.getByText("Receiver main of acme is deleted.").waitFor();
+    await page.getByText("It has none.").waitFor();
     await page.goto(`${server.address}/operator#/do-not-call`);
     await page.getByText("After a rotation of HASH_KEY").click();
     await button("Retire the former key …").click();
@@ -360,7 +368,7 @@ describe("a nervous finger on the operator's page", () => {
 
   it("finds no button that its token has no role for", async () => {
     const grave =
-      /Pause|Resume|Cancel|Call again|placed|Add|Remove|Erase|Show number|Replay|Put back|Discard|Make|Revoke|Confirm|Retire|Show what/;
+      /Pause|Resume|Cancel|Call again|placed|Add|Remove|Erase|Show number|Replay|Put back|Discard|Delete|Make|Revoke|Confirm|Retire|Show what/;
     const waiting = await firstIn("WAITING");
     const views: readonly (readonly [address: string, shown: string | RegExp])[] = [
       ["accounts", "Waiting calls by agent and client"],

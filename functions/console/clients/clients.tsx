@@ -1,15 +1,11 @@
-import type {
-  Clients as ClientList,
-  PutClient,
-  PutReceiver,
-  UsageAnswer,
-} from "#shared/answers/answers.ts";
+import type { Clients as ClientList, PutClient, UsageAnswer } from "#shared/answers/answers.ts";
 import { useState } from "preact/hooks";
 import { Confirm } from "../parts/confirm.tsx";
 import { Shown, useDesk, useLive, WithRole } from "../parts/desk.tsx";
 import { Pick, PickAgent } from "../parts/pick.tsx";
 import { lengthText } from "../parts/result-texts.ts";
 import { countText, MoreByCommand, Table, textIn, Time } from "../parts/shared.tsx";
+import { ReceiverForm, Receivers } from "./receivers.tsx";
 import { TokenTable } from "./tokens.tsx";
 
 const refreshMs = 60_000;
@@ -136,45 +132,6 @@ function PutClientForm() {
   );
 }
 
-/** Form for the address to which a client's events are posted. */
-function ReceiverForm({ clients }: { clients: ClientList["clients"] }) {
-  const { ask, attempt } = useDesk();
-  const [secret, setSecret] = useState<string>();
-  const put = (form: FormData) =>
-    attempt(async () => {
-      const [client, url] = [textIn(form, "client"), textIn(form, "url")];
-      const made = await ask<PutReceiver>(`PUT /clients/${client}/receiver`, { url });
-      setSecret(made.secret);
-      return `Events of ${client} are posted there.`;
-    });
-  return (
-    <form
-      class="line"
-      onSubmit={(event) => {
-        event.preventDefault();
-        put(new FormData(event.currentTarget));
-      }}
-    >
-      <Pick
-        label="Receiver of the client"
-        name="client"
-        isRequired
-        options={clients.map(({ name }) => ({ value: name }))}
-      />
-      <label>
-        Its URL
-        <input name="url" type="url" required placeholder="https://" />
-      </label>
-      <button type="submit">Make or replace it</button>
-      {secret === undefined ? null : (
-        <p>
-          Its secret, shown only now: <code>{secret}</code>
-        </p>
-      )}
-    </form>
-  );
-}
-
 /** Asks before a client is removed. */
 function RemoveClient({ name, close }: { name: string; close(): void }) {
   const { ask, attempt } = useDesk();
@@ -233,6 +190,7 @@ function ClientTable() {
           )
         }
       </Shown>
+      <Receivers clients={live.data?.clients ?? []} />
       {removing === undefined ? null : (
         <RemoveClient name={removing} close={() => setRemoving(undefined)} />
       )}
