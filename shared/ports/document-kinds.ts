@@ -132,6 +132,8 @@ const kinds = {
           /** The client served last, and the agent served last of recent clients. The next turns follow them. */
           client: z.string(),
           agents: z.record(z.string(), z.string()),
+          /** Time of its last dispatched call. The account that has waited longest goes first. */
+          servedAt: z.optional(time),
           /** Calls that ended, by each of the last two looks. */
           completed: z.array(z.number()),
           /** Calls that might go at the last look. */

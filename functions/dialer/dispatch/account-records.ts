@@ -19,6 +19,14 @@ const laggingMin = 5;
 
 type Notes = ValueOf<"dispatcher">["accounts"];
 type AccountEntry = Notes[string];
+const noEntry: AccountEntry = {
+  client: "",
+  agents: {},
+  completed: [],
+  allowance: 0,
+  why: null,
+  sent: [],
+};
 
 /** Facts of each account that a dispatcher keeps between ticks and passes to the next dispatcher. */
 export interface AccountRecords {
@@ -30,6 +38,9 @@ export interface AccountRecords {
   lagMaxOf(account: string): number | undefined;
   /** Maximum calls in flight at the account's last tick. */
   mostOf(account: string): number;
+  /** Time of the account's last dispatched call; 0 if none is known. */
+  servedAt(account: string): number;
+  recordServed(account: string, at: number): void;
   recordCompleted(account: string, seen: SpeedSeen & { isLagging: boolean }): void;
   recordShare(account: string, share: AccountShare): void;
   /** Begins a tick: forgets why calls of accounts did not go. Accounts in `paused` have paused backlogs. */
@@ -54,15 +65,7 @@ export function createAccountRecords(former: Readonly<Notes>): AccountRecords {
   const mostOf = new Map<string, number>();
   const lagMax = new Map<string, number>();
   const speeds = createAccountSpeeds();
-  const entryOf = (account: string): AccountEntry =>
-    entries.get(account) ?? {
-      client: "",
-      agents: {},
-      completed: [],
-      allowance: 0,
-      why: null,
-      sent: [],
-    };
+  const entryOf = (account: string): AccountEntry => entries.get(account) ?? noEntry;
   const change = (account: string, changes: Partial<AccountEntry>) =>
     entries.set(account, { ...entryOf(account), ...changes });
   return {
@@ -74,6 +77,8 @@ export function createAccountRecords(former: Readonly<Notes>): AccountRecords {
     },
     lagMaxOf: (account) => lagMax.get(account),
     mostOf: (account) => mostOf.get(account) ?? 0,
+    servedAt: (account) => entryOf(account).servedAt ?? 0,
+    recordServed: (account, servedAt) => void change(account, { servedAt }),
     recordCompleted(account, { isLagging, ...seen }) {
       const { completed } = seen;
       const { completed: before, speed: last } = entryOf(account);

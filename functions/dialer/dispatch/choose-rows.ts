@@ -62,7 +62,11 @@ export async function chooseRows(
   });
   const dueAmong = (some: readonly Waiting[], by: number) =>
     some.filter(({ backlog }) => dueRows.mayBeDue(backlog, by));
-  const served = withinServiceRoom(dueAmong(backlogs, clock.now()), { serviceRoom, dueRows }, deps);
+  // Not every account may find a slow place or be decided in a tick: the first are those that have waited longest.
+  const inTurn = dueAmong(backlogs, clock.now()).toSorted(
+    (one, other) => records.servedAt(one.account) - records.servedAt(other.account),
+  );
+  const served = withinServiceRoom(inTurn, { serviceRoom, dueRows }, deps);
   let closed: ReadonlyMap<string, string> = new Map();
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
@@ -82,6 +86,7 @@ export async function chooseRows(
         isSlow: snapshot.get(backlog)?.isSlow === true,
       });
       inFlight.send({ ...row, account, backlog, at: now });
+      records.recordServed(account, now);
     }
     dueRows.seeAgain(); // the first undispatched row has changed
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { createSimulation, host, placed, shapes } from "#test/simulation/dispatch-bench.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   allIn,
@@ -101,6 +102,27 @@ describe("the turns of an account", () => {
     const good = await putWaiting(bench, 300, 0);
     await bench.simulate(15, { consumers: 10 });
     expect(await statesOf(bench, good)).toEqual(allIn(good, "PLACED"));
+  });
+});
+
+describe("more slow accounts than have a place at once", () => {
+  it("are all served alike, and the only call of another goes soon", async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `agent_${index + 10}`);
+    const agents = Object.fromEntries([...names, "new"].map((name) => [name, host(name)]));
+    const answer = () => ({ ms: 5_000, outcome: placed });
+    const { bench, post, pass, waits } = createSimulation({
+      shape: shapes.small,
+      plan: { agents },
+      answer,
+    });
+    for (const name of names) await post(name, name, 200);
+    await pass(30);
+    const only = await post("zz new", "new", 1);
+    await pass(180);
+    const dialed = Map.groupBy(bench.dialed, ({ call }) => call.request.agent_id);
+    const counts = names.map((name) => dialed.get(name)?.length ?? 0);
+    expect(Math.max(...counts) / Math.min(...counts)).toBeLessThan(2.5);
+    expect(waits(only)[0]).toBeLessThan(15);
   });
 });
 
