@@ -22,6 +22,7 @@ import {
 } from "../api/http/fields.ts";
 import { findCall } from "./find-call.ts";
 import { findHeldNow } from "./held-now.ts";
+import { listAhead } from "./list-ahead.ts";
 import { listByNumber } from "./list-by-number.ts";
 import { findRequestList, hasNames, listByRequest } from "./list-by-request.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -110,13 +111,15 @@ const listCalls = declareRoute({
 /** Returns the list in which the calls of a filter are found soonest. */
 export function findList(
   filter: CallFilter,
-  { ledger }: Pick<RouteDeps, "ledger">,
+  { ledger, documents }: Pick<RouteDeps, "ledger" | "documents">,
 ): { list: ListPage; isCursor?: Scan["isCursor"] } {
-  const { request_id, state: chosen } = filter;
+  const { request_id, state: chosen, reason } = filter;
   const listOf = (of: ListOf) => ({ list: (page: Position) => ledger.list({ ...of, ...page }) });
   if (request_id !== undefined) return listOf({ requestId: request_id });
   // Few calls are in these states.
   if (chosen !== undefined && attentionStates.includes(chosen)) return listOf({ state: chosen });
+  if (chosen === "WAITING" && reason === "call_back")
+    return { list: listAhead({ ledger, documents }) };
   const names = findRequestList(filter);
   if (names === undefined) return listOf(chosen === undefined ? { all: true } : { state: chosen });
   return {

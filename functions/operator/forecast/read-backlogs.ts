@@ -78,7 +78,8 @@ export async function readBacklogs(
   };
 }
 
-async function listBacklogs(
+/** Lists at most 1,000 backlogs. */
+export async function listBacklogs(
   documents: Documents,
 ): Promise<{ backlogs: Backlog[]; isCut: boolean }> {
   const backlogs: Backlog[] = [];
@@ -94,7 +95,7 @@ async function listBacklogs(
 }
 
 /** Reads the positions of all backlogs in turn, up to the maximum. */
-async function readPositions(
+export async function readPositions(
   backlogs: readonly Backlog[],
   ledger: CallLedger,
 ): Promise<BacklogRead[]> {
