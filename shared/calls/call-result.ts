@@ -21,7 +21,7 @@ export const resultStatuses = [
 export type ResultStatus = (typeof resultStatuses)[number];
 
 /** A provider's price of a call. `amount`: decimal, in the currency's unit, at most six digits behind the point. */
-const costSchema = z.object({ amount: z.string(), currency: z.string() });
+const costSchema = z.looseObject({ amount: z.string(), currency: z.string() });
 
 /** The record of one placed call. Times are milliseconds since the epoch. */
 export const callResultSchema = z.looseObject({

@@ -15,7 +15,7 @@ export function toResultView(result: CallResult): ResultView {
     answered_at: textOf(answeredAt),
     ended_at: textOf(endedAt),
     seconds,
-    ...(cost === undefined ? {} : { cost }),
+    ...(cost && { cost: { amount: cost.amount, currency: cost.currency } }),
   };
 }
 

@@ -7,7 +7,7 @@ interface SizeSample {
 }
 
 /** Sizes of a ledger that may not grow beyond `bytesMax`, of the last day, oldest first. */
-export interface SizeHistory {
+export interface SizeHistory extends Record<string, unknown> {
   bytesMax: number;
   samples: SizeSample[];
 }
@@ -22,7 +22,7 @@ export function addSample(
   at: number,
 ): SizeHistory {
   const kept = history?.samples.filter((one) => at - one.at <= dayMs) ?? [];
-  return { bytesMax, samples: [...kept, { at, bytes }] };
+  return { ...history, bytesMax, samples: [...kept, { at, bytes }] };
 }
 
 /**

@@ -307,7 +307,7 @@ const kinds = {
       routesGone: z.optional(z.array(z.string())),
       /** Sizes of the ledger within the last day, and its maximum; absent where it may grow without end. */
       size: z.optional(
-        z.object({
+        z.looseObject({
           bytesMax: z.number(),
           samples: z.array(z.object({ at: time, bytes: z.number() })),
         }),

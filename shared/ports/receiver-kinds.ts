@@ -41,7 +41,7 @@ export const receiverKinds = {
       /** Number of the next try. */
       next: z.number(),
       tries: z.array(
-        z.object({
+        z.looseObject({
           n: z.number(),
           at: time,
           event: z.string(),

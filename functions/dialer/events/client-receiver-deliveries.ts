@@ -10,13 +10,13 @@ import type { EventAnswer } from "../runtime/post-event.ts";
 import { codeOf } from "./receiver-health.ts";
 
 /** A try to deliver an event, before it is numbered. */
-export type Tried = Omit<DeliveryTry, "n">;
+export type Tried = ReturnType<typeof toTried>;
 
 /** Returns the record of a try. It has the answer's status or the code of an error, and nothing that was sent. */
 export function toTried(
   event: { id: string; type: string; tries: number },
   { answer, at, ms }: { answer: EventAnswer; at: number; ms: number },
-): Tried {
+) {
   const how = "status" in answer ? { status: answer.status } : { error: codeOf(answer) };
   return { at, event: event.id, type: event.type, try: event.tries + 1, ms, ...how };
 }

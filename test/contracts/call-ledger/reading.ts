@@ -64,7 +64,13 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
     });
 
     it("keeps fields of a row that it does not know", async () => {
-      const later = { transfer: { to: ["a"], at: 1 }, flag: true };
+      const cost = { amount: "0.1", currency: "USD", tax: "0.01" };
+      const result = { status: "completed", human: null, word: null, cost } as const;
+      const later = {
+        transfer: { to: ["a"], at: 1 },
+        flag: true,
+        result: { ...result, answeredAt: null, endedAt: null, seconds: null },
+      };
       const row = { ...aRow(), ...later };
       await write(row);
       const seen = await readRow(ledger, row.id);

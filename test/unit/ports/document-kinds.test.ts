@@ -10,6 +10,15 @@ describe("a document of a later version", () => {
     expect(parseValue("pause", value)).toEqual(value);
   });
 
+  it("keeps unknown fields inside its values", () => {
+    const entry = { n: 1, at: 1, event: "a", type: "call.ended", try: 1, ms: 1, from: "later" };
+    const value = { next: 2, tries: [entry] };
+    expect(parseValue("deliveries", value)).toEqual(value);
+    const size = { bytesMax: 9, samples: [{ at: 1, bytes: 2 }], unit: "page" };
+    const sweep = { leaseUntil: 1, fullRoundAt: 1, roundBeganAt: 1, watchAfter: null, size };
+    expect(parseValue("sweep", sweep)).toMatchObject({ size });
+  });
+
   it.each([[["only-from"]], ["only-from"], [1], [null]])(
     "is not read if it needs %j, which this version does not know",
     (needs) => {
