@@ -1,4 +1,5 @@
 import { readCallId, readRequestId, requestIdOf } from "#shared/calls/ids.ts";
+import { findSplit } from "#shared/dial-plan/splits.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { ListOf } from "#shared/ports/ledger.ts";
 import { isE164 } from "#shared/telephony/phone-number.ts";
@@ -18,7 +19,7 @@ const suggestedMax = 10;
 const usageDays = 31;
 
 const foundSchema = z.strictObject({
-  kind: z.enum(["call", "request", "number", "campaign", "agent", "client"]),
+  kind: z.enum(["call", "request", "number", "campaign", "agent", "split", "client"]),
   id: z.string().check(z.describe("Its id or name; of a number, E.164")),
 });
 type Found = z.infer<typeof foundSchema>;
@@ -29,7 +30,7 @@ const searchedSchema = z.strictObject({
     .array(foundSchema)
     .check(
       z.describe(
-        `Where nothing was found: agents, clients, campaigns and the newest request that begin with the text, in any case, at most ${suggestedMax}`,
+        `Where nothing was found: agents, splits, clients, campaigns and the newest request that begin with the text, in any case, at most ${suggestedMax}`,
       ),
     ),
   number: z
@@ -40,7 +41,8 @@ const searchedSchema = z.strictObject({
 /** Finds what a text names. It is in the body, as it may be a number and logs may contain URLs. */
 const search = declareRoute({
   operationId: "search",
-  summary: "Find what a text names: a call, a request, a number, a campaign, an agent or a client",
+  summary:
+    "Find what a text names: a call, a request, a number, a campaign, an agent, a split or a client",
   description: `A number is looked up only for operators with the role \`find\`. ${lookUpText}`,
   role: "see",
   method: "post",
@@ -71,7 +73,9 @@ const search = declareRoute({
         : findNamed({ kind: "agent", id: text }, { agentId: text }, deps),
       findNamed({ kind: "client", id: text }, { client: text }, deps),
     ]);
-    const all = found.flat();
+    // Rows have the agents of its arms.
+    const split = findSplit(text, deps.plan) === undefined ? [] : [toFoundSplit(text)];
+    const all = [...found.flat(), ...split];
     const suggested = all.length > 0 || number !== undefined ? [] : await suggest(text, deps);
     return { found: all, suggested, number: number ?? null };
   },
@@ -79,20 +83,23 @@ const search = declareRoute({
 
 export const searchRoutes = [search];
 
-/** Finds agents, clients and campaigns whose names begin with a text, in any case. */
+const toFoundSplit = (id: string): Found => ({ kind: "split", id });
+
+/** Finds agents, splits, clients and campaigns whose names begin with a text, in any case. */
 async function suggest(text: string, deps: RouteDeps): Promise<Found[]> {
   const { plan, clock, documents } = deps;
   const to = clock.now();
   const { usage } = await readUsage({ from: to - usageDays * dayMs, to }, documents);
-  const names: Record<"agent" | "client" | "campaign", Set<string>> = {
+  const names: Record<"agent" | "split" | "client" | "campaign", Set<string>> = {
     agent: new Set([...Object.keys(plan.agents), ...usage.map(({ agentId }) => agentId)]),
+    split: new Set(Object.keys(plan.splits)),
     client: new Set(usage.map(({ client }) => client)),
     campaign: new Set(usage.map(({ labels }) => labels.campaign ?? "")),
   };
   const start = text.toLowerCase();
   const fits = (name: string) =>
     name !== "" && name !== "*" && name !== otherNames && name.toLowerCase().startsWith(start);
-  const named = (["agent", "client", "campaign"] as const).flatMap((kind) =>
+  const named = (["agent", "split", "client", "campaign"] as const).flatMap((kind) =>
     [...names[kind]]
       .filter(fits)
       .toSorted()

@@ -20,6 +20,8 @@ function viewOf({ kind, id }: Found): string {
       return addressOf("requests", { calls_min: "1", campaign: id });
     case "agent":
       return addressOf("calls", { agent_id: id });
+    case "split":
+      return addressOf("accounts");
     case "client":
       return addressOf("calls", { client: id });
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Searched } from "#shared/answers/answers.ts";
 import type { SplitView } from "#functions/operator/splits.ts";
 import type { Why } from "#functions/operator/why.ts";
 import { toSplitMark } from "#shared/calls/split-mark.ts";
@@ -99,6 +100,20 @@ describe("operators", () => {
     const refused = await send("/cancel", { agent_id: "agent_sales" });
     expect(refused.status).toBe(422);
     expect(await refused.text()).toContain("cancel those of agent_a, agent_b");
+  });
+
+  it("find it by its name, and by the beginning of that", async () => {
+    const { app } = createBench();
+    const found = async (text: string) => {
+      const posted = jsonRequest(tokens.operator, "POST", { text });
+      const answer: Searched = JSON.parse(
+        await (await app.request("/operator/search", posted)).text(),
+      );
+      return [answer.found, answer.suggested];
+    };
+    const split = [{ kind: "split", id: "agent_sales" }];
+    expect(await found("agent_sales")).toEqual([split, []]);
+    expect(await found("Agent_S")).toEqual([[], split]);
   });
 
   it("ask why calls wait whose arm has left the split", async () => {
