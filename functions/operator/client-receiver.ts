@@ -71,7 +71,6 @@ const listClientReceivers = declareRoute({
 const deleteClientReceiver = declareRoute({
   operationId: "deleteClientReceiver",
   summary: "Delete a client's own receiver; its pending events are not delivered",
-  description: "Of any client, also one that only API_TOKENS has. It gets nothing within a minute.",
   method: "delete",
   role: "configure",
   path: "/clients/:id/receivers/:name",

@@ -90,9 +90,7 @@ const putClient = declareRoute({
     reuse: z
       .optional(z.literal(true))
       .check(
-        z.describe(
-          "Takes the name of a client that was removed, whose requests the tokens can then read: without it 409, until these are deleted",
-        ),
+        z.describe("Needed for the name of a removed client, whose requests its tokens can read"),
       ),
   }),
   answer: putSchema,
@@ -249,7 +247,7 @@ function noSuchClient(c: Context<ApiEnv>): Response {
 }
 
 function answerRemoved(c: Context<ApiEnv>, { changedAt }: StoredClient): Response {
-  const detail = `A client of this name was removed at ${toIsoTime(changedAt)}, and tokens of this name could read its requests: choose another name, or, for the same client, send "reuse": true.`;
+  const detail = `A client of this name was removed at ${toIsoTime(changedAt)}, and its requests could be read: choose another name, or send "reuse": true for the same client.`;
   return answerProblem(c, 409, { detail });
 }
 

@@ -940,7 +940,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a client's own receiver; its pending events are not delivered
-         * @description Needs the role `configure`. Of any client, also one that only API_TOKENS has. It gets nothing within a minute.
+         * @description Needs the role `configure`.
          */
         delete: operations["deleteClientReceiver"];
         options?: never;
@@ -4570,7 +4570,7 @@ export interface operations {
                         waiting?: number;
                     } | null;
                     /**
-                     * @description Takes the name of a client that was removed, whose requests the tokens can then read: without it 409, until these are deleted
+                     * @description Needed for the name of a removed client, whose requests its tokens can read
                      * @constant
                      */
                     reuse?: true;
