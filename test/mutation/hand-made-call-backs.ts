@@ -5,6 +5,7 @@ import { toMutants } from "./mutant.ts";
 export const callBackMutants = toMutants(
   [
     "test/unit/dialer/call-backs.test.ts",
+    "test/unit/dialer/promised-calls.test.ts",
     "test/unit/dialer/awaited-analyses.test.ts",
     "test/unit/policy/call-back.test.ts",
   ],
@@ -22,6 +23,9 @@ export const callBackMutants = toMutants(
     ],
     ["no retry follows a call-back", "toCallBackTries.budget", becomes("number + 1")],
     ["a call-back ends soon after its time", "toCallBackTries.until", becomes("Infinity")],
+    ["a promised call goes ahead", "goesAhead", returns("isUrgent")],
+    ["a paused promise ends by its own time", "findOver.mayBePromised", becomes("false")],
+    ["a wish in a redial is answered", "awaitAnalysis.mayWish", becomes("mayBePromised")],
     ["the call-backs of a chain are counted", "toCallBackTries.made", becomes("callBacks.made")],
     ["analyses delay no results", "analysesLane", returns("resultsLane(of)")],
     ["an analysis is waited for", "findAnalysisPoll", returns("undefined")],
