@@ -238,4 +238,8 @@ const causeTexts: Readonly<Record<BreakerCause, Texts>> = {
     means: "The check before calls gives no valid answer, so the calls of its agents wait.",
     fix: "Look at the check's own log. It is asked again by itself.",
   },
+  other: {
+    means: "A later version has stopped these calls, for a cause that this version does not know.",
+    fix: `Deploy that version again. ${byThemselves}`,
+  },
 };

@@ -62,6 +62,12 @@ export const causes: Readonly<Record<BreakerCause, CauseFacts>> = {
     isEndedByAnswer: true,
     isHalfOpened: false,
   },
+  /** A cause that only a later version knows. Only a placed call shows that it is over. */
+  other: {
+    intervalsMs: seconds(60, 120, 240, 480, 900),
+    isEndedByAnswer: false,
+    isHalfOpened: false,
+  },
 };
 
 /** Returns the interval that follows one of `intervalMs`. */

@@ -19,6 +19,7 @@ export const breakerCauses = [
   "calls_refused",
   "receiver",
   "check",
+  "other",
 ] as const;
 export type BreakerCause = (typeof breakerCauses)[number];
 
@@ -165,7 +166,7 @@ const kinds = {
   breaker: () =>
     z.looseObject({
       state: z.enum(["closed", "open", "half_open"]),
-      cause: z.enum(breakerCauses),
+      cause: z.catch(z.enum(breakerCauses), "other"),
       /** The code that opened it. */
       code: z.string(),
       openedAt: time,

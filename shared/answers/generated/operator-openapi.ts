@@ -2844,7 +2844,7 @@ export interface operations {
                             client?: string;
                             agent_id?: string;
                             /** @enum {string} */
-                            cause: "unreachable" | "busy" | "full" | "account_refused" | "agent_refused" | "calls_refused" | "receiver" | "check";
+                            cause: "unreachable" | "busy" | "full" | "account_refused" | "agent_refused" | "calls_refused" | "receiver" | "check" | "other";
                             /**
                              * @description open: one call at a time probes it. half_open: few calls go at once
                              * @enum {string}

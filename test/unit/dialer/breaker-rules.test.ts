@@ -37,6 +37,13 @@ describe("an open breaker", () => {
     expect(await answer("account_refused", true)).toBeUndefined();
   });
 
+  it("of a later version's cause is closed by a placed call alone", async () => {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the cause must be an unknown one
+    const later = "region_refused" as BreakerCause;
+    expect(await answer(later, false)).toBe("open");
+    expect(await answer(later, true)).toBeUndefined();
+  });
+
   it("ignores failures of requests that were sent before it opened", async () => {
     const bench = createBench();
     const sentAt = bench.now() - 5_000;
