@@ -62,7 +62,7 @@ export interface CallRow {
    * them may be settled PLACED.
    */
   claims: string[];
-  /** Last claims that certainly placed nothing: a callback about one of them proves no call. Absent: there are none. */
+  /** Last claims whose own answers said that they placed nothing. Only a callback may prove otherwise. Absent: there are none. */
   released?: string[] | undefined;
   /** Number of claims so far. Backoff grows with it. */
   attempt: number;

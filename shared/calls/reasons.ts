@@ -10,6 +10,9 @@ export function divideReason(reason: string): { reason: string; name: string } {
 /** Texts of the reasons that no rule gives: the outcome of a claim, a request or an operator's decision. */
 export const reasonsOfRows: Texts = {
   accepted: { means: "The API accepted the call." },
+  answer_doubted: {
+    means: "A callback names a request that the provider had refused.",
+  },
   call_back: {
     means: "The callee asked to be called back, and the call waits for that time.",
     holds: () => "Their callees asked to be called back later.",

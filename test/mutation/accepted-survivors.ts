@@ -108,7 +108,7 @@ const rows: readonly Row[] = [
     because.types,
   ],
   [
-    "lost-claim:proveLostClaim",
+    "lost-claim:proveClaimPlaced",
     "ConditionalExpression",
     "pollAt === undefined",
     "false",

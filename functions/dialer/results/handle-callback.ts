@@ -7,6 +7,11 @@ import type { EventMessage } from "#shared/ports/event-messages.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-call.ts";
+import { doubtRelease } from "#shared/calls/lost-claim.ts";
+import type { Write } from "#shared/calls/transitions.ts";
+import { createCaps } from "../record/number-caps.ts";
+import { changeRows } from "../record/change-rows.ts";
+import { unknownDueAt } from "../record/due-times.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { followSigned } from "./signed-callback.ts";
 
@@ -14,6 +19,8 @@ import { followSigned } from "./signed-callback.ts";
  * Handles a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its URL can
  * send it; only the provider's record, read with the account's secrets, counts. A call of unknown outcome is looked
  * up first, also if a restore of the ledger has lost the callback's claim. A call that is being dialed is left to its holder.
+ * A call that waits again after the callback's claim is no longer dialed, but looked up or reviewed: the claim's code in
+ * the callback's address was only in a request of which the provider said that it placed nothing.
  * A callback about another claim of any other call is dropped.
  *
  * @throws ProviderUnreachableError if the provider could not be asked. Sweeps have it polled later, too
@@ -38,8 +45,13 @@ export async function followCallback(
   if (row === undefined || row.route?.account !== account) return "ack";
   const { placed } = states[row.state];
   const isOther = call !== undefined && !row.claims.includes(call.claim);
-  if (isOther && placed !== "perhaps") return "ack";
+  const isReleased = call !== undefined && row.released?.includes(call.claim) === true;
+  if (isOther && !isReleased && placed !== "perhaps") return "ack";
   if (placed === "now") return awaitHolder(attempt);
+  if (call !== undefined && isReleased && row.state === "WAITING") {
+    await doubt(row, call.claim, deps);
+    return { retryAfterSeconds: 1 };
+  }
   if (placed === "perhaps") {
     await lookUpNow(row, deps);
     row = await read();
@@ -54,4 +66,27 @@ async function lookUpNow(row: CallRow, deps: RowDeps & Pick<DialerDeps, "queue">
   if (route === null || claimedAt === null || call === undefined) return;
   const sought = { ...row, route, claimedAt };
   await findNow({ kind: "look_up", call, row: sought, orReview: false }, deps);
+}
+
+/**
+ * Turns a waiting call UNKNOWN, and counts it towards its number's caps again. A row that others have changed is left to
+ * the next delivery.
+ *
+ * @throws if the ledger or the caps could not be reached
+ */
+async function doubt(
+  row: CallRow,
+  claim: string,
+  deps: RowDeps & Pick<DialerDeps, "sharesStatements">,
+): Promise<void> {
+  const { route } = row;
+  if (route === null) return;
+  const permit = Promise.resolve({ permitAt: deps.clock.now() });
+  await createCaps(deps).count({ row, version: claim }, route, permit);
+  const due = { ...row, unknownSince: null };
+  const change = (one: CallRow, write: Write) => {
+    const dueAt = unknownDueAt(due, { now: write.at, fraction: 0 }, deps);
+    return doubtRelease(one, { claim, dueAt }, write);
+  };
+  await changeRows([row], change, deps);
 }

@@ -3,7 +3,7 @@ import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findCallId } from "#shared/calls/ids.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { proveLostClaim } from "#shared/calls/lost-claim.ts";
+import { hasRung, proveClaimPlaced } from "#shared/calls/lost-claim.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
 import { onConflict, retry } from "#shared/lib/retry.ts";
@@ -14,6 +14,7 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { halts } from "#shared/rules/gates.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
+import { createCaps } from "../record/number-caps.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { retryLater } from "../runtime/retry-later.ts";
@@ -143,17 +144,19 @@ async function followRow(
   if (claimed === undefined) return "ack";
   const isOptOut = report.optedOut === true && !row.optedOut;
   const { placed } = states[row.state];
-  if (placed === "now") {
-    // The row itself is its holder's. A later delivery of a released claim's callback may be the only one that lists.
-    const isReleased = claimed.standing === "released";
-    if (isOptOut && (isReleased || attempt === 1)) await listCallee(row, deps);
-    return isReleased ? "ack" : awaitHolder(attempt);
-  }
   const { standing, claim } = claimed;
+  const isRefused = standing === "released" || (standing === "own" && placed === "no");
+  const isDropped = isRefused && !hasRung(report.result);
+  if (placed === "now") {
+    // The row itself is its holder's. A later delivery of a dropped callback may be the only one that lists.
+    if (isOptOut && (isDropped || attempt === 1)) await listCallee(row, deps);
+    return isDropped ? "ack" : awaitHolder(attempt);
+  }
   if (standing === "own" && placed === "perhaps") await settleFound(row, claim, deps);
-  const isProved = standing !== "lost" || (await proveLost(row, { ...callback, claim }, deps));
+  const isToProve = standing === "lost" || (isRefused && !isDropped);
+  const isProved = !isToProve || (await proveClaim(row, { ...callback, claim, isRefused }, deps));
   if (isOptOut) await recordOptOut(row.id, deps);
-  if (standing === "released" || !isProved) return "ack";
+  if (isDropped || !isProved) return "ack";
   const results = openRowOf(await readRow(row.id, deps)).map((open) => ({
     row: open,
     result: report.result,
@@ -185,29 +188,35 @@ async function settleFound(
 }
 
 /**
- * Writes that a claim which a restore lost has placed the call.
+ * Writes that a claim has placed the call, though a restore lost it or its own answer said otherwise. The call counts
+ * towards its number's caps again.
  *
+ * @param isRefused true if the claim's own answer said that nothing was placed
  * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays
  * @throws ConflictError if another writer has changed the row
  */
-async function proveLost(
+async function proveClaim(
   row: CallRow,
-  { claim, route, report }: SignedReport & { claim: string },
-  deps: RowDeps,
+  { claim, isRefused, route, report }: SignedReport & { claim: string; isRefused: boolean },
+  deps: RowDeps & Pick<DialerDeps, "sharesStatements">,
 ): Promise<boolean> {
   const { id, state } = row;
   const at = deps.clock.now();
   const claimedAt = row.claimedAt ?? at;
   const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
-  const lost = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
+  const proved = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
+  if (isRefused) {
+    const permit = Promise.resolve({ permitAt: at });
+    await createCaps(deps).count({ row, version: claim }, route, permit);
+  }
   const { changed, conflicts } = await changeRows(
     [row],
-    (one, write) => proveLostClaim(one, lost, write),
+    (one, write) => proveClaimPlaced(one, proved, write),
     deps,
   );
   if (conflicts > 0) throw conflict();
   const isProved = changed.length > 0;
-  if (!isProved || ["REDIALED", "CANCELLED"].includes(state)) {
+  if (!isProved || isRefused || ["REDIALED", "CANCELLED"].includes(state)) {
     deps.log("alarm", "call.placed_late", { call_id: id, state });
   }
   return isProved;
@@ -234,8 +243,8 @@ async function verified(
 }
 
 /**
- * A callback's claim, and how the row knows it. `own`: the row has it. `released`: it certainly placed nothing, as its own
- * answer said. `lost`: the row does not know it, as a restore has lost it.
+ * A callback's claim, and how the row knows it. `own`: the row has it. `released`: its own answer said that it placed
+ * nothing. `lost`: the row does not know it, as a restore has lost it.
  */
 interface Claimed {
   claim: string;
@@ -257,14 +266,14 @@ function findClaim(
     return { claim, standing: released.includes(claim) ? "released" : "lost" };
   }
   if (report.call === undefined) return undefined;
-  const last = claims.at(-1);
   if (report.call.attempt > attempt) {
     const route = row.route ?? settings.table.find(row);
     return route?.account === account ? { claim: random.version(), standing: "lost" } : undefined;
   }
   if (!isOfAccount) return undefined;
-  const isLast = report.call.attempt === attempt && last !== undefined;
-  return isLast ? { claim: last, standing: "own" } : { claim: "", standing: "released" };
+  const claim = [...new Set([...released, ...claims])].at(report.call.attempt - attempt - 1);
+  const standing = claim !== undefined && claims.includes(claim) ? "own" : "released";
+  return { claim: claim ?? random.version(), standing };
 }
 
 /** Raises an alarm, at most once an hour: the secret may be wrong, or somebody knows a callback URL. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { toAccountName } from "#shared/calls/ids.ts";
-import { proveLostClaim } from "#shared/calls/lost-claim.ts";
+import { proveClaimPlaced } from "#shared/calls/lost-claim.ts";
 import { type CallState, callStates } from "#shared/calls/states.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { aRowIn } from "#test/support/call-rows.ts";
@@ -24,7 +24,7 @@ const rowOf = (state: CallState, more: Partial<CallRow> = {}): CallRow =>
 describe("a signed proof that a lost claim placed a call", () => {
   const lost = { claim: "lost", route, attempt: 3, pollAt: undefined };
   const prove = (row: CallRow, more: Partial<typeof lost | { pollAt: number }> = {}) =>
-    proveLostClaim(row, { ...lost, ...more }, write);
+    proveClaimPlaced(row, { ...lost, ...more }, write);
 
   it("is accepted from each state but that of a call that is being dialed, or was placed since", () => {
     const accepted = callStates.filter((state) => prove(rowOf(state)) !== undefined);

@@ -89,14 +89,6 @@ describe("a signed callback of a claim that a restore has lost", () => {
     expect(await rowOf(bench, row)).toEqual(row);
   });
 
-  it("changes nothing if the claim certainly placed nothing", async () => {
-    const bench = createBench();
-    const row = await rowFor(bench, "WAITING");
-    await put(bench, { ...row, released: ["lost"], version: "released" });
-    expect(await reportLost(bench, row)).toEqual(["ack"]);
-    expect(await rowOf(bench, row)).toMatchObject({ state: "WAITING", version: "released" });
-  });
-
   it.each([
     "WAITING",
     "DIALING",
@@ -116,7 +108,7 @@ describe("a signed callback of a claim that a restore has lost", () => {
   });
 
   it("lists its opt-out at a later delivery, though its claim placed nothing and the call is DIALING again", async () => {
-    const bench = createBench({ optedOut: true });
+    const bench = createBench({ optedOut: true, result: { ...busy, status: "failed" } });
     const row = await rowFor(bench, "DIALING");
     await put(bench, { ...row, released: ["lost"], version: "again" });
     bench.breakDocuments({ write: boom });

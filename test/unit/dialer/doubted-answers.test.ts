@@ -1,0 +1,202 @@
+import { describe, expect, it } from "vitest";
+import type { CallResult } from "#shared/calls/call-result.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import type { CallState } from "#shared/calls/states.ts";
+import type { DialOutcome } from "#shared/providers/provider.ts";
+import { createDialerBench } from "#test/support/dialer.ts";
+import {
+  aCallNow,
+  type Bench,
+  documentOf,
+  due,
+  idsDialed,
+  put,
+  putIn,
+  rowOf,
+  sendEach,
+  stateOf,
+  webhook,
+} from "#test/support/dialer-calls.ts";
+import { routeFrom } from "#test/support/plans.ts";
+import { createBench as createResultsBench, route as twilio } from "#test/support/results-bench.ts";
+
+const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
+const talked: CallResult = { ...nothing, status: "completed", human: true, seconds: 72 };
+const failed: CallResult = { ...nothing, status: "failed" };
+const signed = { body: "{}", headers: {}, receivedAt: 1 };
+const route = routeFrom("webhook", webhook);
+
+const maxCalls = { count: 2, days: 1 };
+
+function createBench(result = talked): Bench {
+  const bench = createDialerBench({ plan: { results: { waitMinutes: 30 }, maxCalls } });
+  bench.told = async () => ({ kind: "reported", result });
+  return bench;
+}
+
+/** Dials a call to which its provider gives this answer, and returns its row and its claim. */
+async function answered(bench: Bench, answer: DialOutcome) {
+  bench.answer = async () => answer;
+  const call = aCallNow(bench);
+  await sendEach(bench, call);
+  await bench.deliver();
+  const row = await rowOf(bench, call);
+  return { call, row, claim: row.released?.[0] ?? row.claims[0] ?? "" };
+}
+
+async function report(bench: Bench, { id }: CallRow, claim: string | undefined) {
+  const call = claim === undefined ? {} : { call: { id, claim } };
+  await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed, ...call });
+  return bench.deliverEvents();
+}
+
+const refusal = { kind: "not_placed", code: "http_503" } as const;
+
+describe("a signed callback of a call whose own answer said that nothing was placed", () => {
+  it.each([
+    ["WAITING", refusal],
+    ["WAITING", { kind: "account_refused", code: "http_401" }],
+    ["REJECTED", { kind: "rejected", code: "http_404" }],
+  ] as const)("proves a call that is %s placed if its phone rang", async (state, answer) => {
+    const bench = createBench();
+    const { call, row, claim } = await answered(bench, answer);
+    expect(row.state).toBe(state);
+    expect(await report(bench, row, claim)).toEqual(["ack"]);
+    expect(await rowOf(bench, row)).toMatchObject({
+      state: "PLACED",
+      reason: "found",
+      claims: [claim],
+      request: null,
+      result: { status: "completed", seconds: 72 },
+    });
+    expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm", state }]);
+    bench.answer = async () => ({ kind: "placed" });
+    bench.advance(60_000);
+    await bench.send(due(call));
+    await bench.deliver();
+    expect(idsDialed(bench)).toHaveLength(1);
+  });
+
+  it("counts towards the caps of its number again", async () => {
+    const bench = createBench();
+    const { row, claim } = await answered(bench, refusal);
+    const entries = async () => (await documentOf(bench, "cap", row.numberHash))?.value;
+    expect(await entries()).toMatchObject({ entries: [] });
+    await report(bench, row, claim);
+    expect(await entries()).toMatchObject({ entries: [{ call: row.id, claim }] });
+  });
+
+  it("is told once, though it comes twice", async () => {
+    const bench = createBench();
+    const { row, claim } = await answered(bench, refusal);
+    await report(bench, row, claim);
+    const placed = await rowOf(bench, row);
+    expect(await report(bench, row, claim)).toEqual(["ack"]);
+    expect((await rowOf(bench, row)).history).toEqual(placed.history);
+    expect(bench.eventsOf("call.placed_late")).toHaveLength(1);
+  });
+
+  it("proves nothing if the phone did not ring", async () => {
+    for (const result of [
+      failed,
+      { ...failed, status: "unknown" },
+      { ...failed, status: "live" },
+    ] as const) {
+      for (const answer of [refusal, { kind: "rejected", code: "http_404" }] as const) {
+        const bench = createBench(result);
+        const { row, claim } = await answered(bench, answer);
+        expect(await report(bench, row, claim)).toEqual(["ack"]);
+        expect(await rowOf(bench, row)).toEqual(row);
+      }
+    }
+  });
+
+  it.each(["UNKNOWN", "NEEDS_REVIEW", "EXPIRED", "CANCELLED", "REDIALED"] as const)(
+    "proves a call that is %s now placed",
+    async (state: CallState) => {
+      const bench = createBench();
+      const row = await putIn(bench, state, aCallNow(bench), { route });
+      await put(bench, { ...row, released: ["before"], version: "again" });
+      expect(await report(bench, row, "before")).toEqual(["ack"]);
+      expect(await stateOf(bench, row)).toBe("PLACED");
+      expect(bench.eventsOf("call.placed_late")).toMatchObject([{ state }]);
+    },
+  );
+
+  it("raises an alarm if the call was placed again", async () => {
+    const bench = createBench();
+    const row = { ...(await putIn(bench, "PLACED", aCallNow(bench), { route })) };
+    const again = { ...row, released: ["before"], version: "again" };
+    await put(bench, again);
+    expect(await report(bench, row, "before")).toEqual(["ack"]);
+    expect(await rowOf(bench, row)).toEqual(again);
+    expect(bench.eventsOf("call.placed_late")).toMatchObject([{ state: "PLACED" }]);
+  });
+
+  it("waits for the holder of a later claim, unless the phone did not ring", async () => {
+    for (const [result, answer] of [
+      [talked, { retryAfterSeconds: 1 }],
+      [failed, "ack"],
+    ] as const) {
+      const bench = createBench(result);
+      const row = await putIn(bench, "DIALING", aCallNow(bench), { route });
+      await put(bench, { ...row, released: ["before"], version: "again" });
+      expect(await report(bench, row, "before")).toEqual([answer]);
+    }
+  });
+
+  it("to its account's address names the request by its number", async () => {
+    const bench = createBench();
+    const { row } = await answered(bench, refusal);
+    const released = ["first", "second"];
+    await put(bench, { ...row, released, attempt: 2, version: "again" });
+    bench.told = async () => {
+      const call = { id: row.id, attempt: 1 };
+      return { kind: "reported", result: talked, call };
+    };
+    for (let times = 0; times < 2; times++) {
+      expect(await report(bench, row, undefined)).toEqual(["ack"]);
+      expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", claims: ["first"] });
+    }
+    expect(bench.eventsOf("call.placed_late")).toHaveLength(1);
+  });
+});
+
+describe("an unsigned callback of a call whose own answer said that nothing was placed", () => {
+  const hint = async (bench: Bench, { id }: CallRow, claim: string) => {
+    await bench.eventsQueue.send({ kind: "callback", account: "twilio", call: { id, claim } });
+    return bench.deliverEvents();
+  };
+
+  it("ends its dialing until the provider's record says more", async () => {
+    const bench = createResultsBench({}, { maxCalls });
+    const { row, claim } = await answered(bench, refusal);
+    expect(await hint(bench, row, claim)).toEqual([{ retryAfterSeconds: 1 }]);
+    expect(await rowOf(bench, row)).toMatchObject({
+      state: "UNKNOWN",
+      reason: "answer_doubted",
+      claims: [claim],
+      unknownSince: bench.now(),
+    });
+    expect(await documentOf(bench, "cap", row.numberHash)).toMatchObject({
+      value: { entries: [{ call: row.id, claim }] },
+    });
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    bench.advance(1_000);
+    expect(await bench.deliverEvents()).toEqual(["ack"]);
+    expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", providerCallId: "CA_found" });
+    expect(idsDialed(bench)).toHaveLength(1);
+  });
+
+  it("changes nothing of a call that was rejected, or under a claim that it never had", async () => {
+    const bench = createResultsBench();
+    const { row } = await answered(bench, refusal);
+    expect(await hint(bench, row, "other")).toEqual(["ack"]);
+    expect(await rowOf(bench, row)).toEqual(row);
+    const rejected = await putIn(bench, "REJECTED", aCallNow(bench), {
+      route: twilio,
+    });
+    expect(await hint(bench, rejected, rejected.claims[0] ?? "")).toEqual(["ack"]);
+    expect(await rowOf(bench, rejected)).toEqual(rejected);
+  });
+});
