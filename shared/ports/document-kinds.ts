@@ -23,6 +23,10 @@ export const breakerCauses = [
 ] as const;
 export type BreakerCause = (typeof breakerCauses)[number];
 
+function toCause(name: string): BreakerCause {
+  return breakerCauses.find((one) => one === name) ?? "other";
+}
+
 const time = z.number();
 const counters = z.record(z.string(), z.number());
 const position = z.object({ dueAt: time, id: z.string() });
@@ -166,7 +170,7 @@ const kinds = {
   breaker: () =>
     z.looseObject({
       state: z.enum(["closed", "open", "half_open"]),
-      cause: z.catch(z.enum(breakerCauses), "other"),
+      cause: z.pipe(z.string(), z.transform(toCause)),
       /** The code that opened it. */
       code: z.string(),
       openedAt: time,
