@@ -1,5 +1,7 @@
 import type { Addition, Documents } from "#shared/ports/documents.ts";
+import { isTestClient } from "#shared/calls/ids.ts";
 import { withMethods } from "#shared/lib/with-methods.ts";
+import { parseUsageKey } from "#shared/policy/usage.ts";
 
 /** Number and sum of measured times, in milliseconds. */
 interface Measured {
@@ -7,7 +9,7 @@ interface Measured {
   ms: number;
 }
 
-/** Times that an invocation has measured: from acceptance to dialing, and of providers' answers. */
+/** Times of real calls that an invocation has measured: from acceptance to dialing, and of providers' answers. */
 export interface Times {
   dial?: Measured;
   answer?: Measured;
@@ -19,11 +21,13 @@ export const timeCounters = {
   answer: { count: "answers", ms: "answer_ms" },
 } as const satisfies Record<keyof Times, Record<keyof Measured, string>>;
 
-/** Adds measured times to the usage that an invocation counts anyway, without a further statement. */
+/** Adds measured times to the usage of real calls that an invocation counts anyway, without a further statement. */
 export function addTimes(documents: Documents, times: Times): Documents {
   return withMethods(documents, {
     async addAll(additions) {
-      const index = additions.findIndex(({ kind }) => kind === "usage");
+      const index = additions.findIndex(
+        ({ kind, key }) => kind === "usage" && !isTestClient(parseUsageKey(key).client),
+      );
       const counters = takeCounters(index < 0 ? {} : times);
       await documents.addAll(
         additions.map((addition, at): Addition =>

@@ -108,7 +108,8 @@ function followWrite(
     add(toAcceptSpan(next, context, plan));
   if (next.state === "DIALING" && claim !== undefined) {
     claims.set(next.id, { row: next, claim });
-    if (next.attempt === 1 && !isOfChain) noteTime(times, "dial", waitedMs(next));
+    if (next.attempt === 1 && !isOfChain && next.mode !== "test")
+      noteTime(times, "dial", waitedMs(next));
     return;
   }
   const claimed = claims.get(next.id);
@@ -146,7 +147,7 @@ function traceDials(
       const sentAt = clock.now();
       const outcome = await provider.dial({ ...request, guarded }, route);
       const answeredAt = clock.now();
-      noteTime(times, "answer", answeredAt - sentAt);
+      if (request.call.mode !== "test") noteTime(times, "answer", answeredAt - sentAt);
       if (claimed !== undefined) claimed.request = { sentAt, answeredAt, outcome };
       return outcome;
     },

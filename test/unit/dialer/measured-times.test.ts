@@ -1,11 +1,13 @@
 import { expect, it } from "vitest";
 import { addTimes, noteTime, type Times } from "#functions/dialer/traces/times.ts";
+import { usageKeyOf } from "#shared/policy/usage.ts";
 import type { Addition } from "#shared/ports/documents.ts";
 import { createMemoryDocuments } from "#test/support/memory-documents.ts";
 
-const usage = (key: string): Addition => ({
+const keyOf = (client: string) => usageKeyOf(0, { client, agentId: "agent_sales" }).key;
+const usage = (client: string): Addition => ({
   kind: "usage",
-  key,
+  key: keyOf(client),
   counters: { PLACED: 1 },
   expiresAt: 9,
 });
@@ -33,11 +35,14 @@ it("adds measured times once, to the first usage of an invocation", async () => 
   await timed.addAll([results, usage("a"), usage("b")]);
   expect(added).toEqual([
     { key: "r", counters: { ended: 1 } },
-    { key: "a", counters: { PLACED: 1, dials: 2, dial_ms: 1_250, answers: 1, answer_ms: 70 } },
-    { key: "b", counters: { PLACED: 1 } },
+    {
+      key: keyOf("a"),
+      counters: { PLACED: 1, dials: 2, dial_ms: 1_250, answers: 1, answer_ms: 70 },
+    },
+    { key: keyOf("b"), counters: { PLACED: 1 } },
   ]);
   await timed.addAll([usage("c")]);
-  expect(added.at(-1)).toEqual({ key: "c", counters: { PLACED: 1 } });
+  expect(added.at(-1)).toEqual({ key: keyOf("c"), counters: { PLACED: 1 } });
 });
 
 it("keeps measured times for an invocation's usage, if only one kind was measured", async () => {
@@ -47,9 +52,19 @@ it("keeps measured times for an invocation's usage, if only one kind was measure
   expect(added).toEqual([{ key: "r", counters: { ended: 1 } }]);
   await timed.addAll([usage("a")]);
   expect(added.at(-1)).toEqual({
-    key: "a",
+    key: keyOf("a"),
     counters: { PLACED: 1, answers: 1, answer_ms: 70 },
   });
+});
+
+it("adds none to the usage of test calls, which is not measured", async () => {
+  const { added, times, timed } = createTimes();
+  noteTime(times, "answer", 70);
+  await timed.addAll([usage("test:crm"), usage("crm")]);
+  expect(added).toEqual([
+    { key: keyOf("test:crm"), counters: { PLACED: 1 } },
+    { key: keyOf("crm"), counters: { PLACED: 1, answers: 1, answer_ms: 70 } },
+  ]);
 });
 
 it("measures no time below zero, as clocks may be set back", () => {

@@ -12,6 +12,8 @@ import {
   callsNow,
   message,
   neverCall,
+  ownAccount,
+  putIn,
   request,
   rowOf,
   sendEach,
@@ -301,6 +303,35 @@ describe("metrics", () => {
     expect(metrics.get("outbound_calls.needs_review")?.gauge?.dataPoints).toMatchObject([
       { asInt: "0" },
     ]);
+  });
+
+  it("leave out test calls that share a delivery with real ones", async () => {
+    const bench = create();
+    const test = { client: "test:crm", mode: "test", traceparent: sampled } as const;
+    const callee = { phone_number: "+12025550100", timezone: "UTC" };
+    const tested = aCallNow(bench, callee, test);
+    bench.answer = async () => {
+      bench.advance(700);
+      return { kind: "placed" };
+    };
+    const real = aTraced(bench);
+    for (const call of [tested, real]) await putIn(bench, "WAITING", call, { dueAt: bench.now() });
+    const rows = [
+      { id: tested.id, account: "test:crm:webhook" },
+      { id: real.id, account: ownAccount },
+    ];
+    bench.advance(2_000);
+    await bench.send({ kind: "dispatch", rows });
+    await bench.deliver();
+    for (const call of [tested, real])
+      expect(await rowOf(bench, call)).toMatchObject({ state: "PLACED" });
+    await bench.sweep();
+    const sent = bench.exported.find(({ signal }) => signal === "metrics");
+    const metrics = new Map(readMetrics(sent?.json ?? "").map((one) => [one.name, one]));
+    for (const name of ["dial.wait", "provider.answer"])
+      expect(metrics.get(`outbound_calls.${name}`)?.histogram?.dataPoints).toMatchObject([
+        { count: "1" },
+      ]);
   });
 
   it("have the last counts of the hour before though the first sweep is slow", async () => {
