@@ -99,6 +99,13 @@ const callParameters = [
       "The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn.",
     schema: { type: "string", const: "urgent" },
   },
+  {
+    name: "traceparent",
+    in: "header",
+    description:
+      "W3C Trace Context, version 00. Kept with the calls where the dial plan has `traces`; a malformed one is ignored.",
+    schema: { type: "string" },
+  },
   ...Object.entries(labels).map(([name, { header }]) => ({
     name: header,
     in: "header",

@@ -1256,6 +1256,8 @@ export interface operations {
                 "Call-Not-Before"?: string;
                 /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
                 "Call-Priority"?: "urgent";
+                /** @description W3C Trace Context, version 00. Kept with the calls where the dial plan has `traces`; a malformed one is ignored. */
+                traceparent?: string;
                 /** @description Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`. */
                 "Call-Campaign"?: string;
             };
@@ -1311,6 +1313,8 @@ export interface operations {
                 "Call-Not-Before"?: string;
                 /** @description The calls go ahead of others of the same client, within its fair share, and never ahead of another client's turn. */
                 "Call-Priority"?: "urgent";
+                /** @description W3C Trace Context, version 00. Kept with the calls where the dial plan has `traces`; a malformed one is ignored. */
+                traceparent?: string;
                 /** @description Your name for the requests that belong together. It is kept with the calls and repeated in answers and events; nothing of the dialing depends on it. Spaces at its ends do not count. 1 to 64 characters; a name beyond ASCII as RFC 8187 has it: `UTF-8''Fr%C3%BChling`. */
                 "Call-Campaign"?: string;
             };

@@ -70,6 +70,17 @@ describe("the OpenAPI documents", () => {
     },
   );
 
+  it.each(["/v1/calls", "/v1/calls/batch"] as const)("name the headers of POST %s", (path) => {
+    const { parameters } = documents.public.paths[path].post;
+    expect(parameters.map(({ name }) => name).toSorted()).toEqual([
+      "Call-Campaign",
+      "Call-Not-Before",
+      "Call-Priority",
+      "Idempotency-Key",
+      "traceparent",
+    ]);
+  });
+
   it("leave answers and events open for more fields, and name fields in snake_case", () => {
     const { paths, webhooks, components } = documents.public;
     const answers = Object.entries(paths).flatMap(([path, operations]) =>
