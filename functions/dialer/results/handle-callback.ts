@@ -9,7 +9,7 @@ import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-call.ts";
 import { doubtRelease } from "#shared/calls/lost-claim.ts";
 import type { Write } from "#shared/calls/transitions.ts";
-import { createCaps } from "../record/number-caps.ts";
+import { countAgain } from "../record/number-caps.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/due-times.ts";
 import { awaitHolder } from "./await-holder.ts";
@@ -81,8 +81,7 @@ async function doubt(
 ): Promise<void> {
   const { route } = row;
   if (route === null) return;
-  const permit = Promise.resolve({ permitAt: deps.clock.now() });
-  await createCaps(deps).count({ row, version: claim }, route, permit);
+  await countAgain({ row, version: claim }, route, deps);
   const due = { ...row, unknownSince: null };
   const change = (one: CallRow, write: Write) => {
     const dueAt = unknownDueAt(due, { now: write.at, fraction: 0 }, deps);

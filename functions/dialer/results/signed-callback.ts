@@ -14,7 +14,7 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { halts } from "#shared/rules/gates.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
-import { createCaps } from "../record/number-caps.ts";
+import { countAgain } from "../record/number-caps.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { retryLater } from "../runtime/retry-later.ts";
@@ -205,10 +205,7 @@ async function proveClaim(
   const claimedAt = row.claimedAt ?? at;
   const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
   const proved = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
-  if (isRefused) {
-    const permit = Promise.resolve({ permitAt: at });
-    await createCaps(deps).count({ row, version: claim }, route, permit);
-  }
+  if (isRefused) await countAgain({ row, version: claim }, route, deps);
   const { changed, conflicts } = await changeRows(
     [row],
     (one, write) => proveClaimPlaced(one, proved, write),
