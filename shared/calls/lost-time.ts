@@ -1,5 +1,6 @@
 import type { Call } from "./call-request.ts";
 import type { CallRow } from "./call-row.ts";
+import { timeOfId } from "./ids.ts";
 import { states } from "./states.ts";
 import { clocksMarginMs } from "../lib/timing.ts";
 
@@ -22,9 +23,15 @@ export function leastSequenceOf({ history }: Pick<CallRow, "history">): number {
   return history.some(({ reason }) => reason === lostReason) ? sequenceAfterLost : 1;
 }
 
-/** True if a call that has no row may have been dialed before the ledger was restored. */
-export function mayHaveHadRow({ acceptedAt }: Pick<Call, "acceptedAt">, since: number): boolean {
-  return acceptedAt <= since + clocksMarginMs;
+/**
+ * True if a call that has no row may have been dialed before the ledger was restored. A late repeat of its request renews
+ * the time of acceptance, but not the time in its id.
+ */
+export function mayHaveHadRow(
+  { id, acceptedAt }: Pick<Call, "id" | "acceptedAt">,
+  since: number,
+): boolean {
+  return Math.min(acceptedAt, timeOfId(id)) <= since + clocksMarginMs;
 }
 
 /** True if a row of a restored ledger may have been dialed in the time that was lost. */

@@ -4,6 +4,7 @@ import { mayHaveBeenDialed, mayHaveHadRow } from "#shared/calls/lost-time.ts";
 import { callStates } from "#shared/calls/states.ts";
 import { clocksMarginMs } from "#shared/lib/timing.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { aCall, aRequestId } from "#test/support/calls.ts";
 import { aRowIn } from "#test/support/call-rows.ts";
 
 /** The ledger was restored to the time `at`. Dialing was suspended an hour later. */
@@ -26,8 +27,15 @@ function isLost(state: CallRow["state"], more: Partial<CallRow> = {}): boolean {
 }
 
 it("counts a call as accepted before the suspension within the margin of two clocks", () => {
-  expect(mayHaveHadRow({ acceptedAt: since + clocksMarginMs }, since)).toBe(true);
-  expect(mayHaveHadRow({ acceptedAt: since + clocksMarginMs + 1 }, since)).toBe(false);
+  expect(mayHaveHadRow(aCall({ acceptedAt: since + clocksMarginMs }), since)).toBe(true);
+  expect(mayHaveHadRow(aCall({ acceptedAt: since + clocksMarginMs + 1 }), since)).toBe(false);
+});
+
+it("counts a call as accepted when its request first came, though a repeat has renewed it", () => {
+  const requestId = aRequestId(since + clocksMarginMs);
+  expect(mayHaveHadRow(aCall({ requestId, acceptedAt: since + dayMs }), since)).toBe(true);
+  const later = aRequestId(since + clocksMarginMs + 1);
+  expect(mayHaveHadRow(aCall({ requestId: later, acceptedAt: since + dayMs }), since)).toBe(false);
 });
 
 describe("a row of a restored ledger may have been dialed in the lost time", () => {
