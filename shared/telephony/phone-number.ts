@@ -92,6 +92,12 @@ const twins: readonly (readonly [RegExp, string, string])[] = [
   // An Argentine mobile number with the 9 that is dialed from abroad, and without it, as mobile phones share area codes with
   // landlines (support.toku.co/hc/en-us/articles/28286847786649).
   [/^\+549?(11\d{8}|[23]\d{9})$/, "+549$1", "+54$1"],
+  // A Palestinian number, which rings under the country code of Israel, too: Jawwal's and Ooredoo's mobile phones and Paltel's
+  // landlines, which have ranges of their own in Israel's plan (wtng.info/wtng-970-ps.html; google/libphonenumber issue 1134).
+  [/^\+97[02](5[69]\d{7}|[2489]2\d{6})$/, "+970$1", "+972$1"],
+  // A landline of San Marino, which rings under the country code of Italy, too (wtng.info/wtng-378-sm.html;
+  // TrevorPilley/phone-number-parser issue 731).
+  [/^\+(?:39|378)(0549\d{6})$/, "+378$1", "+39$1"],
 ];
 
 /**
