@@ -21,6 +21,7 @@ import {
   planOf,
   publicUrlFor,
 } from "./deploy-steps.ts";
+import { printRefusal, requireOwnHosts } from "./example-hosts.ts";
 import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
 import { providerSecretsOf } from "./secret-names.ts";
 import { confirmStranded, waitingOnAws } from "./stranded-calls.ts";
@@ -75,6 +76,7 @@ export async function deployToAws(
   const stack = await readOwnStack(cloudFormation, stackName, { isDeployed });
   if (stack !== undefined && stack !== "unread") requireDeployable(stack);
   const current = isDeployed ? await store.names() : [];
+  requireOwnHosts(plan, current);
   const providerSecrets = await askForSecrets(tools, plan, { platform: "aws", current });
   const alarms = await chooseAlarmRecipient(tools, { name, given, current: settings, file });
 
@@ -226,7 +228,9 @@ export async function describeDeployment(
   { name }: DeployOptions,
 ): Promise<void> {
   const { stackName, settings } = deploymentNamed(name);
-  const secrets = providerSecretsOf(planOf(bundledPlan), "aws");
+  const plan = planOf(bundledPlan);
+  const secrets = providerSecretsOf(plan, "aws");
+  printRefusal(tools, plan);
   await cdkSynth(tools, name);
   tools.print(`The template of ${stackName} is made and checked, in dist/cdk.out.`);
   tools.print(`Its settings, of infra/aws/settings.json: ${JSON.stringify(settings)}`);

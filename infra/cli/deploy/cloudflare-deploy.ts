@@ -14,6 +14,7 @@ import { type LeaseTimes, withSecretsLease } from "./cloudflare-lease.ts";
 import { type Target, targetOf, writeConfigs } from "./cloudflare-target.ts";
 import { checkLogin, wrangler } from "./cloudflare-wrangler.ts";
 import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./deploy-steps.ts";
+import { printRefusal, requireOwnHosts } from "./example-hosts.ts";
 import { confirmStranded, waitingOnCloudflare } from "./stranded-calls.ts";
 import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
 import { type FunctionName, providerSecretsOf, readersOf, tokenVariables } from "./secret-names.ts";
@@ -63,6 +64,7 @@ export async function deployToCloudflare(
   const hasWorkers = names.api.length > 0 || names.dialer.length > 0;
   requireOwn(asked, current, { hasWorkers, adopts: adopt });
   requireNoOthers(asked, current);
+  requireOwnHosts(plan, names.dialer);
   // A plan in the secret DIAL_PLAN, which is never shown, goes before that of the file.
   if (current.hasDatabase && !names.dialer.includes("DIAL_PLAN")) {
     const waiting = await waitingOnCloudflare(tools, asked);
@@ -152,9 +154,11 @@ export async function describeDeployment(
   { name, location, jurisdiction }: DeployOptions,
 ): Promise<void> {
   const target = targetOf(name, jurisdiction);
-  const secrets = providerSecretsOf(planOf(bundledPlan), "cloudflare");
+  const plan = planOf(bundledPlan);
+  const secrets = providerSecretsOf(plan, "cloudflare");
   await writeConfigs(target);
   const nothing = { queues: new Map(), hasDatabase: false, rules: undefined, jurisdiction };
+  printRefusal(tools, plan);
   tools.print("Would create, each only if it is not there:");
   for (const args of creations(target, nothing, location)) {
     tools.print(`  wrangler ${args.join(" ")}`);

@@ -11,7 +11,7 @@ import type { Indexes } from "#infra/cli/deploy/aws-indexes.ts";
 import { importLedger } from "#infra/cli/deploy/aws-import.ts";
 import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
 import type { Tools } from "#infra/cli/deploy/tools.ts";
-import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { deployedPlan } from "../deployed-plan.ts";
 import { type FakeAccount, startAccount } from "./account.ts";
 import { type CdkRuns, useCdk } from "./real-cdk.ts";
 import { findStack, putStack, type Stack } from "./stacks.ts";
@@ -161,7 +161,7 @@ function personOn(account: FakeAccount, { name, settingsFile }: Place, cdk: CdkR
     cdk,
     printed,
     answers: { health: 200, withoutToken: 401 },
-    deploy({ plan = dialPlan, alarms = {} } = {}) {
+    deploy({ plan = deployedPlan, alarms = {} } = {}) {
       const store = createAwsSecretStore(tools, name, secrets.client);
       const options = { name, alarms, settingsFile, pauseMs: 1, looks: { pauseMs: 1, looks: 2 } };
       return deployToAws(

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeEach, expect } from "vitest";
 import { type DeployOptions, deployToCloudflare } from "#infra/cli/deploy/cloudflare-deploy.ts";
 import type { Ran, Tools } from "#infra/cli/deploy/tools.ts";
-import dialPlan from "#infra/dial-plan.json" with { type: "json" };
+import { deployedPlan } from "../deployed-plan.ts";
 import { type FakeCloudflare, startCloudflare } from "./account.ts";
 import { copyOf, type Holdings } from "./holdings.ts";
 
@@ -124,7 +124,7 @@ function personOn(account: FakeCloudflare, home: string): Person {
       isKilled = true;
       running?.kill("SIGKILL");
     },
-    deploy: (options = {}, plan = dialPlan) => deployToCloudflare(person.tools, plan, options),
+    deploy: (options = {}, plan = deployedPlan) => deployToCloudflare(person.tools, plan, options),
     tools: {
       environment,
       async run(_, args, { input } = {}): Promise<Ran> {

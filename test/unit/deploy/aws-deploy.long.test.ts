@@ -5,10 +5,10 @@ import { describeDeployment } from "#infra/cli/deploy/aws-deploy.ts";
 import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
 import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { DeployError } from "#infra/cli/deploy/tools.ts";
-import plan from "#infra/dial-plan.json" with { type: "json" };
 import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import { type Person, useDeployment } from "#test/support/aws/deployment.ts";
+import { deployedPlan as plan } from "#test/support/deployed-plan.ts";
 import { routeFields } from "#test/support/stand-ins.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -65,7 +65,7 @@ describe("npm run deploy:aws, by the real cdk,", () => {
   });
 
   it("gives the dialer alone the secrets of receivers of events, two while one is rotated", async () => {
-    const told = { url: "https://example.com/events" };
+    const told = { url: "https://acme.internal/events" };
     const telling = { plan: { ...plan, events: { "*": told, "crm-eu": told } } };
     await expect(ada.deploy(telling)).rejects.toThrow(/needs EVENTS_SECRET, EVENTS_CRM_EU_SECRET/);
     Object.assign(ada.tools.environment, {

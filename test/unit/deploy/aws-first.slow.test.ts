@@ -1,10 +1,17 @@
 import { describe, expect, it } from "vitest";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { useDeployment } from "#test/support/aws/deployment.ts";
 import { expectWhole } from "#test/support/aws/expectations.ts";
 
 const deployment = useDeployment("first");
 
 describe("the first deployment, by the real cdk,", () => {
+  it("creates nothing while the plan has a host of an example", async () => {
+    const { changes, person, stack } = deployment();
+    await expect(person().deploy({ plan: dialPlan })).rejects.toThrow(/still names example\.com/);
+    expect([changes(), stack()]).toEqual([[], undefined]);
+  });
+
   it("makes a whole service, protects it once it stands, and changes nothing when it is repeated", async () => {
     const { account, changes, person } = deployment();
     await person().deploy();

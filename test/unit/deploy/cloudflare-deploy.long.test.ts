@@ -6,7 +6,6 @@ import { describeDeployment } from "#infra/cli/deploy/cloudflare-deploy.ts";
 import { createWebhookSecret } from "#infra/cli/deploy/secret-commands.ts";
 import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
-import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import type { FakeCloudflare } from "#test/support/cloudflare/account.ts";
 import {
   expectWhole,
@@ -14,6 +13,7 @@ import {
   useDeployment,
   webhookSecret,
 } from "#test/support/cloudflare/deployment.ts";
+import { deployedPlan } from "#test/support/deployed-plan.ts";
 import { routeFields } from "#test/support/stand-ins.ts";
 
 const deployment = useDeployment();
@@ -47,9 +47,9 @@ describe("npm run deploy:cloudflare", () => {
     };
     give(ada, secrets);
     const plan = {
-      ...dialPlan,
+      ...deployedPlan,
       agents: {
-        a: { provider: "hook-eu", url: "https://example.com/dial" },
+        a: { provider: "hook-eu", url: "https://acme.internal/dial" },
         b: { provider: "livekit", agent: "caller", trunk: "ST_9" },
       },
       providers: {
@@ -65,8 +65,8 @@ describe("npm run deploy:cloudflare", () => {
 
   it("refuses a webhook whose account is named so that its secret looks like another type's", async () => {
     const plan = {
-      ...dialPlan,
-      agents: { a: { provider: "my-api", url: "https://example.com/dial" } },
+      ...deployedPlan,
+      agents: { a: { provider: "my-api", url: "https://acme.internal/dial" } },
       providers: { "my-api": { type: "webhook" } },
     };
     await expect(ada.deploy({}, plan)).rejects.toThrow(/MY_API_SECRET looks like/);
@@ -90,8 +90,8 @@ describe("npm run deploy:cloudflare", () => {
   it("gives the dialer alone the secret of a receiver of events", async () => {
     const EVENTS_SECRET = `${webhookSecret},${createWebhookSecret()}`;
     give(ada, { WEBHOOK_SECRET: webhookSecret, EVENTS_SECRET });
-    const told = { events: { "*": { url: "https://example.com/events" } } };
-    await ada.deploy({}, { ...dialPlan, ...told });
+    const told = { events: { "*": { url: "https://acme.internal/events" } } };
+    await ada.deploy({}, { ...deployedPlan, ...told });
     expect(secretOf("dialer", "EVENTS_SECRET")).toBe(EVENTS_SECRET);
     expect(secretOf("api", "EVENTS_SECRET")).toBeUndefined();
   });
@@ -132,7 +132,7 @@ describe("npm run deploy:cloudflare", () => {
   it("gives both Workers the service's address if the plan asks for results, and keeps another address", async () => {
     await deployment().stand();
     expect(secretOf("api", "PUBLIC_URL")).toBeUndefined();
-    const plan = { ...dialPlan, results: {} };
+    const plan = { ...deployedPlan, results: {} };
     await ada.deploy({}, plan);
     const url = "https://outbound-calls-api.ada.workers.dev";
     expect([secretOf("api", "PUBLIC_URL"), secretOf("dialer", "PUBLIC_URL")]).toEqual([url, url]);
@@ -181,7 +181,7 @@ describe("npm run deploy:cloudflare", () => {
   });
 
   it("changes nothing in a dry run", async () => {
-    await describeDeployment(ada.tools, dialPlan, {});
+    await describeDeployment(ada.tools, deployedPlan, {});
     expect(account.endpoint.asked).toEqual([]); // it needs no account
     expect(ada.ran.every((words) => words.startsWith("deploy --dry-run"))).toBe(true);
     expect(ada.printed.join("\n")).toContain("wrangler d1 create outbound-calls");
@@ -209,8 +209,8 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
   });
 
   it("without the secret of a receiver of events, or with one that is malformed", async () => {
-    const told = { events: { crm: { url: "https://example.com/events" } } };
-    const deploying = () => ada.deploy({}, { ...dialPlan, ...told });
+    const told = { events: { crm: { url: "https://acme.internal/events" } } };
+    const deploying = () => ada.deploy({}, { ...deployedPlan, ...told });
     await expect(deploying()).rejects.toThrow(
       /needs EVENTS_CRM_SECRET.*npm run secrets -- webhook/,
     );
@@ -223,7 +223,7 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
 
   it("without the keys for Amazon Connect, as a Worker has no AWS role", async () => {
     const connect = { provider: "amazon-connect", ...routeFields["amazon-connect"] };
-    const deploying = ada.deploy({}, { ...dialPlan, agents: { "*": connect } });
+    const deploying = ada.deploy({}, { ...deployedPlan, agents: { "*": connect } });
     await expect(deploying).rejects.toThrow(
       /AMAZON_CONNECT_ACCESS_KEY_ID, AMAZON_CONNECT_SECRET_ACCESS_KEY/,
     );
@@ -255,8 +255,8 @@ describe("npm run deploy:cloudflare stops", () => {
              VALUES ('${agentId}', 'v', 'h', 'WAITING', '${agentId}', 0, '')`,
       );
     }
-    const route = { provider: "webhook", url: "https://example.com/dial" };
-    const plan = { ...dialPlan, agents: { agent_sales: route } };
+    const route = { provider: "webhook", url: "https://acme.internal/dial" };
+    const plan = { ...deployedPlan, agents: { agent_sales: route } };
     await expect(ada.deploy({}, plan)).rejects.toThrow(/Nothing was deployed/);
     expect(ada.printed.join("\n")).toMatch(/no route[^]*agent_lost, of the client crm$/);
     expect(changed()).toEqual([]);

@@ -1,12 +1,15 @@
 import { expect, it } from "vitest";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
+import dialPlan from "#infra/dial-plan.json" with { type: "json" };
 import { expectWhole, useDeployment } from "#test/support/cloudflare/deployment.ts";
 
 const deployment = useDeployment();
 
-it("npm run deploy:cloudflare makes a whole service by the real wrangler, and says no secret but two, once", async () => {
+it("npm run deploy:cloudflare makes a whole service by the real wrangler of a plan of one's own, and says no secret but two, once", async () => {
   const { account, person } = deployment();
   const ada = person();
+  await expect(ada.deploy({}, dialPlan)).rejects.toThrow(/still names example\.com/);
+  expect(deployment().changes()).toEqual([]);
   await ada.deploy();
   expectWhole(deployment());
   const printed = ada.printed.join("\n");
