@@ -26,7 +26,7 @@ const failedSchema = () =>
 const refusedSchema = () =>
   z.object({
     detail: z.union([
-      z.object({ status: optionalText(), code: optionalText() }),
+      z.object({ status: optionalText(), code: optionalText(), message: optionalText() }),
       z.array(z.object({ loc: z.catch(z.array(z.unknown()), []) })),
       z.string(),
     ]),
@@ -37,6 +37,10 @@ function toRefusal(status: number, body: unknown): DialOutcome | undefined {
   const { detail } = z.built(refusedSchema).safeParse(body).data ?? {};
   const ofRoute = { kind: "route_refused", code: `http_${status}` } as const;
   if (detail === undefined) return undefined;
+  // A SIP status says more than an HTTP status: the phone may have rung.
+  const text = typeof detail === "string" || Array.isArray(detail) ? detail : detail.message;
+  const outcome = typeof text === "string" ? outcomeOfText(text) : undefined;
+  if (outcome !== undefined) return outcome;
   // The request names an agent and a calling number, and nothing else that could be missing.
   if (status === 404) return ofRoute;
   if (Array.isArray(detail)) {

@@ -9,8 +9,8 @@
  * ```
  *
  * 200 with `success: true`: placed. `success: false` has no published meaning. Its message may end in the SIP status
- * of the callee's side, which decides as it does for LiveKit: 486 means that the phone has rung. Otherwise such a
- * call is unknown and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`;
+ * of the callee's side, which decides as it does for LiveKit, also in an error: 486 means that the phone has rung. Otherwise
+ * such a call is unknown and looked up. Errors have their code in `detail.code` or, older ones, `detail.status`;
  * `quota_exceeded` comes as a 401. A 404 and an invalid field of the route count as refusals of the agent.
  *
  * `sip-trunk` answers once the phone has been answered or has rung out, so the phone may ring for

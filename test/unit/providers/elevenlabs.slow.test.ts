@@ -93,4 +93,18 @@ describe("elevenlabs", () => {
       expect([status, saysNotPlaced(outcome)]).toEqual([status, notRung.has(status)]);
     }
   });
+
+  it("takes the SIP status in an error before the HTTP status", async () => {
+    const { dialAnswered } = createProviderBench(through("sip-trunk"));
+    const busy = "INVITE failed: sip status: 486: Busy here";
+    const open = "INVITE failed: sip status: 503: Service Unavailable";
+    for (const status of [400, 404, 422, 429, 500]) {
+      for (const detail of [busy, { code: "x", message: busy }]) {
+        const outcome = await dialAnswered(status, JSON.stringify({ detail }));
+        expect([status, outcome.kind]).toEqual([status, "placed"]);
+      }
+      const outcome = await dialAnswered(status, JSON.stringify({ detail: { message: open } }));
+      expect(outcome).toEqual({ kind: "unknown", code: "sip_503" });
+    }
+  });
 });
