@@ -17,11 +17,8 @@ import { createBatch } from "../runtime/batch.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { countSteps } from "../record/write-decisions.ts";
 import { pollAccount, pollLive } from "../results/poll-results.ts";
-import { followCallback } from "../results/handle-callback.ts";
+import { followCallback, hintAttemptsMax } from "../results/handle-callback.ts";
 import { ProviderUnreachableError } from "#shared/providers/provider.ts";
-
-/** Deliveries after which a callback that is a hint is dropped, as sweeps have the account polled anyway. */
-const hintAttemptsMax = 3;
 
 /** Time needed for a callback: a look-up, a record, and their calls to the ledger. */
 const callbackMsMax = 45_000;

@@ -3,7 +3,7 @@ import { findCallId } from "#shared/calls/ids.ts";
 import { type CallRow, toCall } from "#shared/calls/call-row.ts";
 import { states } from "#shared/calls/states.ts";
 import type { AckOrRetry } from "#shared/ports/queue.ts";
-import type { EventMessage } from "#shared/ports/event-messages.ts";
+import { type EventMessage, isHint } from "#shared/ports/event-messages.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-call.ts";
@@ -14,6 +14,13 @@ import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/due-times.ts";
 import { awaitHolder } from "./await-holder.ts";
 import { followSigned } from "./signed-callback.ts";
+import { minuteMs } from "#shared/lib/units.ts";
+
+/** Deliveries after which a callback that is a hint is dropped, as sweeps have the account polled anyway. */
+export const hintAttemptsMax = 3;
+/** Duration of a look-up and a record after which an account's callbacks wait, and for how long. */
+const slowMs = 2_500;
+const restMs = minuteMs;
 
 /**
  * Handles a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its URL can
@@ -21,7 +28,8 @@ import { followSigned } from "./signed-callback.ts";
  * up first, also if a restore of the ledger has lost the callback's claim. A call that is being dialed is left to its holder.
  * A call that waits again after the callback's claim is no longer dialed, but looked up or reviewed: the claim's code in
  * the callback's address was only in a request of which the provider said that it placed nothing.
- * A callback about another claim of any other call is dropped.
+ * A callback about another claim of any other call is dropped. While an account's records do not answer soon, its
+ * callbacks wait unread: they would take every place of the queue from events and signed opt-outs.
  *
  * @throws ProviderUnreachableError if the provider could not be asked. Sweeps have it polled later, too
  * @throws if the ledger could not be reached, or only a later version can read the row
@@ -31,7 +39,7 @@ export async function followCallback(
   attempt: number,
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
-  const { ledger, settings } = deps;
+  const { ledger, settings, clock } = deps;
   // Its opt-out counts, too, in a process whose plan asks for no results, such as one before a deployment.
   const { signed } = message;
   const followed = signed === undefined ? "hint" : await followSigned(message, attempt, deps);
@@ -52,12 +60,32 @@ export async function followCallback(
     await doubt(row, call.claim, deps);
     return { retryAfterSeconds: 1 };
   }
-  if (placed === "perhaps") {
-    await lookUpNow(row, deps);
-    row = await read();
+  const restSeconds = restOf(account, deps);
+  if (restSeconds > 0) {
+    const isDropped = isHint(message) && attempt >= hintAttemptsMax;
+    return isDropped ? "ack" : { retryAfterSeconds: restSeconds };
   }
-  if (row !== undefined) await pollNow(row, deps);
+  const { slowAt } = deps.memory.callbacks;
+  const askedAt = clock.now();
+  // After the rest one callback tries alone.
+  if (slowAt.has(account)) slowAt.set(account, askedAt);
+  try {
+    if (placed === "perhaps") {
+      await lookUpNow(row, deps);
+      row = await read();
+    }
+    if (row !== undefined) await pollNow(row, deps);
+  } finally {
+    if (clock.now() - askedAt >= slowMs) slowAt.set(account, clock.now());
+    else slowAt.delete(account);
+  }
   return "ack";
+}
+
+/** Returns for how many seconds an account's callbacks wait. */
+function restOf(account: string, { memory, clock }: Pick<DialerDeps, "memory" | "clock">): number {
+  const slowAt = memory.callbacks.slowAt.get(account) ?? -Infinity;
+  return Math.max(0, Math.ceil((slowAt + restMs - clock.now()) / 1000));
 }
 
 async function lookUpNow(row: CallRow, deps: RowDeps & Pick<DialerDeps, "queue">): Promise<void> {

@@ -10,8 +10,9 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { optOut } from "./opt-out.ts";
 import { type OpenRow, openRowOf, writeResults } from "./write-results.ts";
 
-/** Time limit of one record. */
+/** Time limit of one record, for a sweep's polls and for a callback. */
 const recordSecondsMax = 15;
+const hintSecondsMax = 3;
 /** Age of a record up to which a callback does not have it read again, as some calls cause several callbacks at once. */
 const freshMs = 10_000;
 
@@ -35,7 +36,9 @@ export async function pollNow(
   const isReadAgain = (mayOptOut || mayWish) && age < readAgainMsMax;
   if (hasEnded(row.result) ? !isReadAgain : age < freshMs) return;
   // A provider without records is not polled.
-  if (readResult !== undefined) await pollOne(open, { endsOnly: false }, deps);
+  if (readResult !== undefined) {
+    await pollOne(open, { endsOnly: false, secondsMax: hintSecondsMax }, deps);
+  }
 }
 
 /** True if the callee of a call may wish to be called back, or is told that nobody will. */
@@ -60,7 +63,7 @@ const readAgainMsMax = hourMs;
  */
 export async function pollOne(
   row: OpenRow,
-  { endsOnly }: { endsOnly: boolean },
+  { endsOnly, secondsMax = recordSecondsMax }: { endsOnly: boolean; secondsMax?: number },
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
 ): Promise<number> {
   const provider = deps.settings.providerOf(row.route);
@@ -71,7 +74,7 @@ export async function pollOne(
     providerCallId === null
       ? undefined
       : provider.readResult?.({ id, attempt, providerCallId, mayWish }, row.route);
-  const result = asking && (await readAnswer(asking, id, deps));
+  const result = asking && (await readAnswer(withTimeLimit(asking, secondsMax), id, deps));
   const current = result?.optedOut === true ? await listCallee(row, deps) : row;
   const found = current && { row: current, ...foundIn(result) };
   if (found && (!endsOnly || hasEnded(found.result))) await writeResults([found], askedAt, deps);
@@ -101,7 +104,7 @@ async function readAnswer<Answer>(
   { log }: Pick<DialerDeps, "log">,
 ): Promise<Answer | undefined> {
   try {
-    return await withTimeLimit(asking, recordSecondsMax);
+    return await asking;
   } catch (error) {
     const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
     if (!isUnreadable) throw new ProviderUnreachableError(error);

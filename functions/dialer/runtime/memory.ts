@@ -77,6 +77,8 @@ export interface DialerMemory {
   callbacks: {
     /** Time at which this process last raised an alarm about those that do not verify. */
     unverifiedSaidAt: number;
+    /** Time at which an account's records last did not answer soon, by account. */
+    slowAt: Map<string, number>;
   };
   documents: {
     /** Number of changes by this process of what controls calls. Documents read before the last one may be outdated. */
@@ -109,7 +111,7 @@ export function createDialerMemory(): DialerMemory {
       heartbeatReadAt: -Infinity,
     },
     letters: { listAt: -Infinity, waitUntil: new Map() },
-    callbacks: { unverifiedSaidAt: -Infinity },
+    callbacks: { unverifiedSaidAt: -Infinity, slowAt: new Map() },
     documents: { changed: 0, unreadableSaidOf: new Set(), hasClientEntries: false },
     usage: new Map(),
     rounds: new Map(),
