@@ -34,7 +34,9 @@ export function listUnready(documents: DocumentsRead, now: number): string[] {
     problems.push("no dispatcher has looked for five minutes");
   }
   if (Object.values(dispatcher?.waits ?? {}).some((since) => now - since > waitMsMax)) {
-    problems.push("calls have been due and allowed for ten minutes, and none was dispatched");
+    problems.push(
+      "calls have been due and allowed for ten minutes, and the call queue has delivered none",
+    );
   }
   return problems;
 }

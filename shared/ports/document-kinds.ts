@@ -128,7 +128,7 @@ const kinds = {
       tickedAt: z.optional(time),
       /** The running loop's dial plan, by its hash, and when it was read. */
       plan: z.optional(z.looseObject({ hash: z.string(), readAt: time })),
-      /** Backlogs of which nothing is dispatched though rows are due and allowed, and since when. See waits.ts. */
+      /** Backlogs of which no row leaves though some are due and allowed, and since when. See waits.ts. */
       waits: z.optional(z.record(z.string(), time)),
       /** By the accounts with rows that are due. */
       accounts: z.record(
@@ -319,6 +319,8 @@ const kinds = {
       ),
       /** Time of the last alarm about its size. */
       sizeRaisedAt: z.optional(time),
+      /** Time of the last alarm about calls that have been due for long. */
+      overdueRaisedAt: z.optional(time),
     }),
   /** Key: the name of a client's own receiver. An order to deliver events to it again. See client-receiver-replays.ts. */
   replay: () =>

@@ -66,6 +66,8 @@ export interface InFlight {
    * arrive late.
    */
   takeCompleted(account: string): { completed: number; isLagging: boolean };
+  /** Returns the backlogs of which a dispatched row has left since the last call of this. */
+  takeMoved(): ReadonlySet<string>;
 }
 
 /** A dispatch that the queue has taken. `isBegun`: a delivery has handled some of its rows. */
@@ -96,7 +98,8 @@ export function createInFlight(checkMsOf: (backlog: string) => number = () => 0)
       const stand = new Set<string>();
       dialing = createIndexedRows();
       for (const call of calls) {
-        const message = sent.take(call.id)?.message ?? before.get(call.id)?.message;
+        const message =
+          completions.move(sent.take(call.id))?.message ?? before.get(call.id)?.message;
         if (message !== undefined) message.isBegun = true;
         stand.add(call.id);
         if (!isOver(call)) dialing.put(call.id, { ...call, backlog: backlogOf(call), message });
@@ -111,8 +114,7 @@ export function createInFlight(checkMsOf: (backlog: string) => number = () => 0)
         if (row.backlog !== backlog) continue;
         if (hasLeft(row, current.get(id), { page, now })) {
           if (row.message !== undefined) row.message.isBegun = true;
-          sent.take(id);
-          completions.add(row.account);
+          completions.complete(sent.take(id));
         } else if (now - row.at > dispatchAgeMsMax + checkMsOf(backlog)) {
           sent.take(id);
           completions.lag(row.account);
@@ -140,14 +142,30 @@ export function createInFlight(checkMsOf: (backlog: string) => number = () => 0)
         .length,
     countIn: (backlog) => sent.countIn(backlog) + dialing.countIn(backlog),
     takeCompleted: completions.take,
+    takeMoved: completions.takeMoved,
   };
 }
 
-/** Counts completed calls and late dispatches by account. */
+/** Counts completed calls and late dispatches by account, and notes the backlogs that dispatched rows have left. */
 function createCompletions() {
   const completed = new Map<string, number>();
   const lagging = new Set<string>();
+  let moved = new Set<string>();
   return {
+    complete(row: SentInMessage | undefined): void {
+      if (row === undefined) return;
+      moved.add(row.backlog);
+      addTo(completed, row.account, 1);
+    },
+    move(row: SentInMessage | undefined): SentInMessage | undefined {
+      if (row !== undefined) moved.add(row.backlog);
+      return row;
+    },
+    takeMoved(): ReadonlySet<string> {
+      const taken = moved;
+      moved = new Set();
+      return taken;
+    },
     add: (account: string) => addTo(completed, account, 1),
     lag: (account: string) => void lagging.add(account),
     take(account: string): { completed: number; isLagging: boolean } {

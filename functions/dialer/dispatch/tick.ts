@@ -99,20 +99,30 @@ export async function writeClosed({ closed }: Chosen, deps: DialerDeps): Promise
   await writeOff([...closed.keys()].slice(0, writtenOffMax), { endsOnly: false }, deps);
 }
 
-/** Notes the backlogs of which a tick has dispatched nothing though it might have. */
+/**
+ * Notes the backlogs of which a tick has dispatched nothing though it might have, and those whose dispatched rows stay:
+ * a queue may take messages and deliver none. While no row leaves at all, none is struck off that still has due rows.
+ */
 function recordWaits(
   { left, rows, taken }: { left: readonly string[]; rows: ChosenRow[]; taken: ReadonlySet<string> },
-  { waits, snapshot, dueRows }: DispatcherState,
+  { waits, snapshot, dueRows, inFlight }: DispatcherState,
   { clock }: Pick<DialerDeps, "clock">,
 ): void {
-  const served = new Set(rows.flatMap(({ id, backlog }) => (taken.has(id) ? backlog : [])));
-  const unsent = rows.flatMap(({ backlog }) => (served.has(backlog) ? [] : backlog));
+  const now = clock.now();
+  const moved = inFlight.takeMoved();
+  const sent = inFlight.sentIn();
+  const unsent = rows.flatMap(({ id, backlog }) => (taken.has(id) ? [] : backlog));
+  const stays = snapshot.isHalted() ? [] : snapshot.allowed().filter(({ key }) => sent.has(key));
+  const isNothingMoved = moved.size === 0 && sent.size > 0;
   const isUnknown = (key: string) => {
     const document = snapshot.documentOf(key);
-    if (served.has(key) || document === undefined) return false;
-    return dueRows.isUnknown(document, clock.now());
+    if (moved.has(key) || document === undefined) return false;
+    if (dueRows.isUnknown(document, now)) return true;
+    const isAllowed = snapshot.get(key)?.isStopped === false;
+    return isNothingMoved && isAllowed && dueRows.mayBeDue(document, now);
   };
-  waits.note({ left: [...left, ...unsent], isUnknown }, clock.now());
+  const waiting = [...left, ...unsent, ...stays.map(({ key }) => key)];
+  waits.note({ left: waiting.filter((key) => !moved.has(key)), isUnknown }, now);
 }
 
 /** True if a row is due, or in flight. */

@@ -3,17 +3,17 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 /** Backlogs that the document names at most: those that wait longest. */
 const namedMax = 20;
 
-/** The backlogs of which a tick has dispatched nothing. */
+/** The backlogs of which no row has left. */
 interface Undispatched {
-  /** Backlogs with due rows, although they and their accounts have an allowance. */
+  /** Backlogs with due rows, which were dispatched, or might have been by the allowances. */
   left: readonly string[];
-  /** True for those of which it did not see whether a row is due. */
+  /** True for those that stay noted: the tick did not see whether a row is due, or no row of any backlog has left. */
   isUnknown(backlog: string): boolean;
 }
 
 /**
- * Backlogs that wait without a reason: rows of them are due and allowed, and ticks dispatch none. That is a fault,
- * such as a queue that takes no messages. The record outlives a dispatcher, because each lives for only a minute.
+ * Backlogs that wait without a reason: rows of them are due and allowed, and none leaves. That is a fault, such as
+ * a queue that takes no messages, or delivers none. The record outlives a dispatcher, because each lives for only a minute.
  */
 export interface Waits {
   note(undispatched: Undispatched, now: number): void;

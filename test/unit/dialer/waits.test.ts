@@ -16,6 +16,9 @@ import { inSlowTier } from "#test/support/per-tier.ts";
 const startAt = "2026-06-01T10:00Z";
 const waitsOf = async (bench: Bench) =>
   (await documentOf(bench, "dispatcher", "dispatcher"))?.value.waits;
+/** Returns the backlogs that have waited for half a minute: others have just been dispatched. */
+const longWaitsOf = async (bench: Bench) =>
+  Object.entries((await waitsOf(bench)) ?? {}).filter(([, since]) => bench.now() - since > 30_000);
 const problemsOf = async (bench: Bench) =>
   listUnready(await bench.documents.read(readinessKeys), bench.now());
 
@@ -47,6 +50,31 @@ describe("a backlog that waits without a reason", () => {
     },
   );
 
+  it.each([1, 8])(
+    "makes the service unready if the queue takes its calls and delivers none (clients: %i)",
+    inSlowTier,
+    async (clients) => {
+      const bench = createDialerBench({ startAt });
+      bench.deps.dispatcher = { ...bench.deps.dispatcher, lifeMs: 50_000 };
+      const { sendMany } = bench.deps.queue;
+      bench.deps.queue.sendMany = async (messages) => messages.length;
+      const all = [];
+      for (let n = 0; n < clients; n++) {
+        const client = `client_${n}`;
+        all.push(...(await putWaiting(bench, 3, n * 10, { client })));
+      }
+      await bench.simulate(590);
+      expect(await problemsOf(bench)).toEqual([]);
+      expect(Object.values((await waitsOf(bench)) ?? {})).toHaveLength(clients);
+      await bench.simulate(40);
+      expect(await problemsOf(bench)).toEqual([expect.stringContaining("due and allowed")]);
+      bench.deps.queue.sendMany = sendMany;
+      await bench.simulate(65);
+      expect(await problemsOf(bench)).toEqual([]);
+      expect(new Set(await statesOf(bench, all))).toEqual(new Set(["PLACED"]));
+    },
+  );
+
   it(
     "is not one that is paused, whose account's pace is used up, or whose breaker is open",
     inSlowTier,
@@ -57,7 +85,7 @@ describe("a backlog that waits without a reason", () => {
       });
       await putWaiting(bench, 40, 0);
       await bench.simulate(700);
-      expect(await waitsOf(bench)).toEqual({});
+      expect(await longWaitsOf(bench)).toEqual([]);
       const paused = createDialerBench({ startAt });
       await pause(paused, { agent: "agent_sales" });
       await putWaiting(paused, 3, 0);
@@ -67,7 +95,7 @@ describe("a backlog that waits without a reason", () => {
       failing.answer = async () => ({ kind: "unknown", code: "http_500" });
       await putWaiting(failing, 40, 0);
       await failing.simulate(700);
-      expect(await waitsOf(failing)).toEqual({});
+      expect(await longWaitsOf(failing)).toEqual([]);
     },
   );
 

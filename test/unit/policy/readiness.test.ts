@@ -86,7 +86,7 @@ describe("readiness", () => {
     const waiting = (agoMs: number) => looked(0, { waits: { a: now - agoMs, b: now - minute } });
     expect(judge(swept(0), waiting(10 * minute))).toEqual([]);
     expect(judge(swept(0), waiting(10 * minute + 1))).toEqual([
-      "calls have been due and allowed for ten minutes, and none was dispatched",
+      "calls have been due and allowed for ten minutes, and the call queue has delivered none",
     ]);
   });
 
