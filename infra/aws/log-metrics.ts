@@ -27,7 +27,13 @@ export interface LogMetrics {
 export const waitingMetric = "call.waiting";
 
 /** Events of level `alarm` that have an alarm of their own, so that none is counted twice. */
-const ownAlarms = ["call.needs_review", "breaker.opened", "dispatcher.silent", "sweep.late"];
+const ownAlarms = [
+  "call.needs_review",
+  "calls.overdue",
+  "breaker.opened",
+  "dispatcher.silent",
+  "sweep.late",
+];
 
 /** The lines that a metric counts, and what it takes of each. */
 interface Counted extends Pick<logs.MetricFilterOptions, "metricValue" | "dimensions"> {

@@ -72,7 +72,7 @@ describe("the metric filters of the AWS stack", () => {
     const counted = (...[level, event]: Parameters<typeof lambdaLog>) =>
       metricsOf(linesOf(() => lambdaLog(level, event, {})));
     // The API's log has none of these, whose alarms follow from what a sweep measures or does.
-    for (const event of ["call.needs_review", "sweep.late"])
+    for (const event of ["call.needs_review", "calls.overdue", "sweep.late"])
       expect(counted("alarm", event, {})).toEqual(["api.alarm"]);
     expect(counted("alarm", "breaker.opened", {})).toEqual(["api.alarm", "breaker.opened"]);
     expect(counted("warning", "breaker.opened", {})).toEqual([]); // as another of its agent has within the hour

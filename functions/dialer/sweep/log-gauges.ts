@@ -5,7 +5,7 @@ import { isTestBreaker } from "#shared/policy/breakers.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
-import { hourMs } from "#shared/lib/units.ts";
+import { dayMs, hourMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** Backlogs of one page, pages that are read, and due calls of a backlog that are counted. */
@@ -21,13 +21,16 @@ const breakersMax = 500;
 /**
  * Logs the main figures, once a sweep: how many calls need review, how many are due and since when, and how many
  * circuit breakers trouble has opened. Alarms compare these figures with thresholds, so that they last as long as
- * their cause. Every figure has a maximum. Test calls count in none.
+ * their cause. Every figure has a maximum. Test calls count in none. Once a day it also raises an alarm about calls that
+ * may expire undialed.
  *
+ * @returns the facts that the next sweep is to know
  * @throws if the ledger or the documents cannot be read
  */
 export async function logGauges(
-  deps: Pick<DialerDeps, "documents" | "log" | "ledger" | "clock">,
-): Promise<void> {
+  last: KnownOverdue,
+  deps: Pick<DialerDeps, "documents" | "log" | "ledger" | "clock" | "settings">,
+): Promise<KnownOverdue> {
   const { documents, log } = deps;
   const [review, expired, breakers, due] = await Promise.all([
     countReviews(deps),
@@ -43,6 +46,23 @@ export async function logGauges(
     ...due,
     oldest_expired_seconds: expired,
   });
+  return warnOverdue(due.oldest_due_seconds * 1000, last, deps);
+}
+
+/** Time of the last alarm about calls that have been due for long. */
+export type KnownOverdue = Pick<ValueOf<"sweep">, "overdueRaisedAt">;
+
+/** Raises an alarm, once a day, while a call has been due for half of the time after which it expires. */
+function warnOverdue(
+  dueMs: number,
+  { overdueRaisedAt = 0 }: KnownOverdue,
+  { settings, clock, log }: Pick<DialerDeps, "settings" | "clock" | "log">,
+): KnownOverdue {
+  const now = clock.now();
+  if (dueMs <= (settings.plan.expireAfterHours * hourMs) / 2) return {};
+  if (now - overdueRaisedAt < dayMs) return {};
+  log("alarm", "calls.overdue", { due_at: new Date(now - dueMs).toISOString() });
+  return { overdueRaisedAt: now };
 }
 
 /** Time for which expired data may wait for deletion. A longer wait raises an alarm. */

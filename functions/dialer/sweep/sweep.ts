@@ -100,14 +100,14 @@ async function runPhases(
 
   // Waiting rows are the dispatcher's. A sweep checks that one runs.
   await run(() => watchDispatcher(deps), undefined);
-  await run(() => logGauges(deps), undefined);
+  const overdue = await run(() => logGauges(last, deps), {});
   await run(() => sweepLiveCalls(deps), undefined);
   await run(() => recordKeyNames(deps), undefined);
 
   const size = await run(() => watchSize(last, deps), {});
   const gone = await run(() => warnGoneRoutes(last, deps), {});
   const known = await run(() => warnOrphaned(last, deps), {});
-  await lease.reach({ ...size, ...gone, ...known });
+  await lease.reach({ ...overdue, ...size, ...gone, ...known });
 }
 
 function logFailure(error: unknown, { log }: Pick<DialerDeps, "log">): void {

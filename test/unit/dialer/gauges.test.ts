@@ -111,3 +111,36 @@ describe("the figures that a sweep logs", () => {
     expect(bench.eventsOf("sweep.completed")).toHaveLength(1);
   });
 });
+
+describe("a call that may expire undialed", () => {
+  it("raises an alarm once a day, from half of expireAfterHours on", async () => {
+    const bench = createDialerBench({ startAt, plan: { expireAfterHours: 96 } });
+    await pause(bench, { agent: "agent_sales" });
+    await putWaiting(bench, 2, 0);
+    await putWaiting(bench, 1, 30 * minute);
+    const sweepsOf = async (hours: number) => {
+      for (let n = 0; n < hours; n++) {
+        bench.advance(60 * minute);
+        await bench.sweep();
+      }
+      return bench.eventsOf("calls.overdue");
+    };
+    expect(await sweepsOf(48)).toEqual([]);
+    const alarm = {
+      level: "alarm",
+      event: "calls.overdue",
+      due_at: new Date(Date.parse(startAt)).toISOString(),
+    };
+    expect(await sweepsOf(24)).toEqual([alarm]);
+    expect(await sweepsOf(1)).toEqual([alarm, alarm]);
+  });
+
+  it("raises none for test calls", async () => {
+    const bench = createDialerBench({ startAt, plan: { expireAfterHours: 96 } });
+    await pause(bench, { agent: "agent_sales" });
+    await putWaiting(bench, 1, 0, { client: "test:crm", mode: "test" });
+    bench.advance(60 * 60 * minute);
+    await bench.sweep();
+    expect(bench.eventsOf("calls.overdue")).toEqual([]);
+  });
+});
