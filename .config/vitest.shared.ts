@@ -114,7 +114,9 @@ export const inWorkerd = {
         queueConsumers: {
           "outbound-calls": { maxBatchTimeout: 0 },
           "outbound-calls-events": { maxBatchTimeout: 0 },
+          idle: { maxBatchTimeout: 60 },
         },
+        queueProducers: { IDLE: { queueName: "idle" } },
         ratelimits: { TEST_LIMIT: { namespace_id: "1", simple: { limit: 3, period: 60 } } },
         bindings: {
           ...apiEnvironment,

@@ -6,6 +6,7 @@ import { workerLog as log } from "#shared/lib/log.ts";
 import {
   answerBatch,
   createCloudflareQueue,
+  readOldestSentAt,
   toCloudflareDelivery,
 } from "#shared/cloudflare/queue.ts";
 import { createR2Stores } from "#shared/cloudflare/r2-stores.ts";
@@ -23,6 +24,7 @@ import {
 import { createTokenLimit } from "#shared/cloudflare/token-limit.ts";
 import { createApp } from "./app.ts";
 import { storeDeadLetters } from "./actions/store-dead-letters.ts";
+import { createQueueWatch } from "./actions/watch-queue.ts";
 import { laterParts } from "./parts.ts";
 
 export interface ApiWorkerEnv extends WorkerEnv {
@@ -33,6 +35,7 @@ export interface ApiWorkerEnv extends WorkerEnv {
 }
 
 let app: ReturnType<typeof createApp> | undefined;
+let watchQueue: ReturnType<typeof createQueueWatch> | undefined;
 
 function wire(bare: ApiWorkerEnv) {
   const env = withCountedBindings(bare);
@@ -71,11 +74,16 @@ export default {
     if (request.method !== "GET") context.waitUntil(answer);
     return answer;
   },
-  /** The dialer cannot report its own death: this Worker asks, and raises the alarm. */
+  /** Neither the dialer nor a queue can report its own death: this Worker asks, and raises the alarm. */
   async scheduled(_event, env, context) {
     const api = (app ??= wire(env));
     const request = new Request("https://api.invalid/readyz");
-    await asInvocation(() => api.fetch(request, env, context));
+    watchQueue ??= createQueueWatch({
+      readOldestSentAt: () => readOldestSentAt(env.CALLS),
+      clock: { now: Date.now },
+      log,
+    });
+    await Promise.all([asInvocation(() => api.fetch(request, env, context)), watchQueue()]);
   },
   /** This Worker stores the messages of the dead-letter queues, because the dialer may be dead. */
   async queue({ queue, messages }, bare) {

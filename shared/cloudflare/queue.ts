@@ -67,6 +67,19 @@ export function createCloudflareQueue<Sent = CallMessage>(
   };
 }
 
+/**
+ * Resolves to the time at which the oldest message of a queue was sent, by Cloudflare's best knowledge. Undefined: there is
+ * none, or Cloudflare does not say.
+ */
+export async function readOldestSentAt(queue: Queue): Promise<number | undefined> {
+  try {
+    const { oldestMessageTimestamp } = await withTimeLimit(queue.metrics(), sendSecondsMax);
+    return oldestMessageTimestamp?.getTime() || undefined; // 0 stands for an unknown time, too
+  } catch {
+    return undefined; // figures are no reason for an alarm
+  }
+}
+
 /** Wraps a message of a Worker's batch. Its body is fetched from R2 on `open`. */
 export function toCloudflareDelivery(message: Message, bucket: R2Bucket): Delivered {
   return {

@@ -3,6 +3,7 @@ import { storeDeadLetters } from "#functions/api/actions/store-dead-letters.ts";
 import {
   answerBatch,
   createCloudflareQueue,
+  readOldestSentAt,
   toCloudflareDelivery,
 } from "#shared/cloudflare/queue.ts";
 import { createR2DeadLetters } from "#shared/cloudflare/r2-stores.ts";
@@ -38,6 +39,22 @@ describe("Cloudflare Queues with R2, throttled", () => {
     const message = toCallsMessage([aCall()]);
     const messages = Array.from({ length: 350 }, () => ({ message }));
     expect(await queue.sendMany(messages)).toBe(200);
+  });
+});
+
+describe("the age of Cloudflare Queues", () => {
+  it("is that of the oldest message; without one, or without figures, it is unknown", async () => {
+    expect(await readOldestSentAt(testEnv.IDLE)).toBeUndefined();
+    const before = Date.now();
+    await testEnv.IDLE.send("one");
+    await testEnv.IDLE.send("two");
+    const sentAt = await readOldestSentAt(testEnv.IDLE);
+    expect(sentAt).toBeGreaterThanOrEqual(before);
+    expect(sentAt).toBeLessThanOrEqual(Date.now());
+    const refusing = { ...testEnv.CALLS, metrics: () => Promise.reject(new Error("refused")) };
+    expect(await readOldestSentAt(refusing)).toBeUndefined();
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a runtime without `metrics`
+    expect(await readOldestSentAt({} as Queue)).toBeUndefined();
   });
 });
 

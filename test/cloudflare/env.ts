@@ -7,4 +7,6 @@ import type { ApiWorkerEnv } from "#functions/api/cloudflare.ts";
 export const testEnv = env as unknown as ApiWorkerEnv & {
   TEST_MIGRATIONS: D1Migration[];
   TEST_LIMIT: RateLimit;
+  /** A queue that delivers nothing while a test lasts. */
+  IDLE: Queue;
 };
