@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
-import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
+import { parsePlanFile } from "#shared/dial-plan/parse-plan-file.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { receiverKeys } from "#shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "#shared/dial-plan/secrets.ts";
@@ -16,7 +16,7 @@ import { DeployError, type Tools } from "./tools.ts";
 export async function readBundledPlan(): Promise<unknown> {
   const text = await readFile(resolve(import.meta.dirname, "../../dial-plan.json"), "utf8");
   try {
-    return parsePlanJson(text);
+    return parsePlanFile(text);
   } catch (error) {
     throw new DeployError(`infra/dial-plan.json ${error instanceof Error ? error.message : ""}`);
   }

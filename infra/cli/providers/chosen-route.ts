@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
-import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
+import { parsePlanFile } from "#shared/dial-plan/parse-plan-file.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { isLoopback } from "#shared/lib/https-url.ts";
@@ -41,7 +41,7 @@ async function jsonIn(path: string): Promise<unknown> {
     throw new Failure(`${path} cannot be read.`);
   });
   try {
-    return parsePlanJson(text);
+    return parsePlanFile(text);
   } catch (error) {
     throw new Failure(`${path} ${error instanceof Error ? error.message : ""}.`, { cause: error });
   }
