@@ -11,7 +11,6 @@ import {
   iso,
   neverCall,
   inUtc,
-  numberOf,
   pause,
   request,
   rowsIn,
@@ -221,7 +220,7 @@ describe("the calls of a split request", () => {
   it("to numbers that are never to be called are stopped where they are dialed, not asked for one by one", async () => {
     const bench = createDialerBench();
     const calls = batch(bench, 30);
-    await neverCall(bench, numberOf(7));
+    await neverCall(bench, inUtc(7).phone_number);
     await bench.send(request(calls));
     await bench.simulate(30);
     expect(bench.dialed).toHaveLength(29);
