@@ -11,7 +11,7 @@ export function divideReason(reason: string): { reason: string; name: string } {
 export const reasonsOfRows: Texts = {
   accepted: { means: "The API accepted the call." },
   answer_doubted: {
-    means: "A callback names a request that the provider had refused.",
+    means: "The provider refused the call, but a callback names it.",
   },
   call_back: {
     means: "The callee asked to be called back, and the call waits for that time.",
@@ -28,7 +28,7 @@ export const reasonsOfRows: Texts = {
   not_read: { holds: () => "Not all that waits could be read." },
   operator: { means: "An operator decided this." },
   outcome_unknown: {
-    means: "Whether the call was placed could not be determined: a person decides.",
+    means: "Whether the call was placed is not known: a person decides.",
   },
   permit_void: { means: "The request could not leave at the time of its permit." },
   placed: { means: "The provider accepted the call." },
@@ -37,8 +37,7 @@ export const reasonsOfRows: Texts = {
     means: "The provider reported another result than before; the first one stays.",
   },
   retry: {
-    means:
-      "The call was tried before, and its next try waits for the time that the plan's retry sets.",
+    means: "The call was tried before and waits for the time of the plan's retry.",
     endedBy: "time",
   },
 };

@@ -105,10 +105,9 @@ const twins: readonly (readonly [RegExp, string, string])[] = [
  * about both; nothing is written under one that was not given.
  */
 export function mayAlsoBe(phoneNumber: string): string[] {
-  const found = twins.find(([pattern]) => pattern.test(phoneNumber));
-  if (found === undefined) return [];
-  const [pattern, ...forms] = found;
-  const both = forms.map((form) => phoneNumber.replace(pattern, form));
+  const both = twins.flatMap(([pattern, ...forms]) =>
+    forms.map((form) => phoneNumber.replace(pattern, form)),
+  );
   return both.filter((form) => form !== phoneNumber);
 }
 
