@@ -11,7 +11,7 @@ import {
   nextDayAt,
 } from "#shared/policy/day-counts.ts";
 import type { ApiDeps, ApiEnv } from "../http/context.ts";
-import { countWaiting } from "./count-waiting.ts";
+import { backlogsMax, countWaiting } from "./count-waiting.ts";
 import {
   answerUnreachable,
   findOrigin,
@@ -116,10 +116,12 @@ async function enter(
   if (standing <= waiting) return { day };
   await giveBack();
   log("warning", "guard.refused", { client, count: calls, reason: "waiting" });
-  const left = Math.max(0, waiting - (standing - calls));
-  return {
-    refusal: `exceeds the client's limit of ${waiting} calls waiting, which has ${left} left`,
-  };
+  const left = waiting - (standing - calls);
+  const why =
+    left > 0
+      ? `which has ${left} left`
+      : `or has ${backlogsMax} backlogs, beyond which none is counted`;
+  return { refusal: `exceeds the client's limit of ${waiting} calls waiting, ${why}` };
 }
 
 /**

@@ -5,9 +5,9 @@ import type { ApiDeps } from "../http/context.ts";
 
 /** Minimum time between two counts of a client's waiting calls. */
 const countedEveryMs = 10_000;
-/** Backlogs that are read at once, and maximum backlogs of a client. */
+/** Backlogs that are read at once, and maximum backlogs of a client that are counted. */
 const backlogsAtOnce = 10;
-const backlogsMax = 1_000;
+export const backlogsMax = 1_000;
 const endOfTime = Number.MAX_SAFE_INTEGER;
 
 interface Standing {
@@ -56,7 +56,7 @@ function dayOf(at: number): number {
   return Math.floor(at / dayMs);
 }
 
-/** Counts the waiting rows of a client, until there are as many as the limit. */
+/** Counts the waiting rows of a client, until there are as many as the limit. A client with too many backlogs has reached it. */
 async function countRows(
   { client, limit }: Pick<Standing, "client" | "limit">,
   { documents, ledger }: CountDeps,
@@ -70,11 +70,11 @@ async function countRows(
       limit: backlogsAtOnce,
     });
     const backlogs = listed.flatMap(({ key }) => (key.startsWith(prefix) ? { key } : []));
-    if (backlogs.length === 0) break;
+    if (backlogs.length === 0) return waiting;
     const found = await ledger.due({ lanes: backlogs, until: endOfTime, each: limit - waiting });
     waiting += found.reduce((sum, rows) => sum + rows.length, 0);
-    if (backlogs.length < backlogsAtOnce) break;
+    if (backlogs.length < backlogsAtOnce) return waiting;
     after = backlogs.at(-1)?.key;
   }
-  return waiting;
+  return Math.max(waiting, limit);
 }

@@ -400,6 +400,23 @@ describe("waiting of a client", () => {
     expect(await api.statuses(2, 1, 1)).toEqual([201, 201, 422]);
   });
 
+  it("refuses calls of a client with calls to more agents than are counted", async () => {
+    const api = createGuarded({ crm: { waiting: 5_000 } });
+    const backlogs = Array.from({ length: 1_001 }, (_, index) => {
+      const of = { client: "crm", agentId: `agent_${index}` };
+      const value = { ...of, mode: "live" as const, usedAt: api.clock.now, answers: null };
+      const document = { kind: "backlog" as const, key: backlogOf(of), version: "v", value };
+      return { next: { ...document, expiresAt: null }, seen: null };
+    });
+    await api.documents.write(backlogs);
+    const refused = await api.post(1);
+    expect(refused.status).toBe(422);
+    const detail =
+      "exceeds the client's limit of 5000 calls waiting, or has 1000 backlogs, beyond which none is counted";
+    expect(await refused.json()).toMatchObject({ errors: [{ pointer: "", detail }] });
+    expect(await api.statuses(1)).toEqual([422]);
+  });
+
   it("counts the rows anew once the calls since might exceed it, ten seconds after the last count", async () => {
     const api = createGuarded({ crm: { waiting: 10 } });
     expect(await api.statuses(6, 4, 1)).toEqual([201, 201, 422]); // nothing waits, as all were dialed
