@@ -81,7 +81,7 @@ describe("the settings of the Workers also state", () => {
       { queue: "outbound-calls-dead", max_retries: 100, ...dead },
       { queue: "outbound-calls-events-dead", max_retries: 100, ...dead },
     ]);
-    const retried = { max_retries: 100, retry_delay: 60 };
+    const retried = { max_retries: 100, retry_delay: 300 };
     expect(configs.dialer.queues?.consumers).toEqual([
       {
         queue: "outbound-calls",
