@@ -253,7 +253,7 @@ export const dialPlanSchema = z
       ({ expireAfterHours, retentionDays }) => retentionDays * 24 >= expireAfterHours + 28 * 24,
       {
         path: ["retentionDays"],
-        error: "must be at least expireAfterHours and 28 days",
+        error: "must be at least 28 days more than expireAfterHours",
       },
     ),
   );

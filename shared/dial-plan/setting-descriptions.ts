@@ -71,5 +71,5 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   traces: "sends spans and metrics to an OpenTelemetry collector; absent: none",
   "traces.share": "share of the requests whose spans are sent, above 0, at most 1",
   retentionDays:
-    "age at which a row is deleted; at least `expireAfterHours`, or `within` of call-backs, and 28 days",
+    "age at which a row is deleted; at least 28 days more than `expireAfterHours`, and than `within` of call-backs",
 };

@@ -219,7 +219,7 @@ describe("the dial plan", () => {
     [{ destinations: { allow: ["usa"] } }, /destinations\.allow\.0: must be a country/],
     [{ destinations: { allow: ["*"], deny: ["1900"] } }, /destinations\.deny\.0: must be a prefix/],
     [{ expireAfterHour: 1 }, /plan: must not have "expireAfterHour"/],
-    [{ retentionDays: 30 }, /retentionDays: must be at least expireAfterHours and 28 days/],
+    [{ retentionDays: 34 }, /retentionDays: must be at least 28 days more than expireAfterHours/],
   ])("with %j is refused: %s", inSlowTier, (more, message) => {
     expect(() => parsed(more)).toThrow(message);
   });
