@@ -26,6 +26,9 @@ import {
 } from "#shared/rules/gates.ts";
 import { distinctKeys, listKeys } from "#shared/rules/rule.ts";
 
+/** Maximum pages of breakers, and of pauses, that a tick reads. */
+const pagesMax = 4;
+
 type Backlog = StoredDocument<"backlog">;
 
 /** A backlog with everything that controls it. */
@@ -128,7 +131,7 @@ async function readControls(
   tests: readonly Route[],
   deps: Pick<DialerDeps, "documents" | "epochStore" | "settings" | "clock" | "log" | "memory">,
 ): Promise<Controls> {
-  const { documents, settings } = deps;
+  const { settings } = deps;
   const { table } = settings;
   const now = deps.clock.now();
   const routes = [...Object.values(table.plan.agents), ...tests];
@@ -139,9 +142,23 @@ async function readControls(
   );
   const [read, ...lists] = await Promise.all([
     readWithSuspension(distinctKeys([...keysOf.values()].flat()), deps),
-    ...listedKinds.map((kind) => documents.list(kind, { limit: pageDocuments })),
+    ...listedKinds.map((kind) => listWhole(kind, deps)),
   ]);
   return { keysOf, state: withListed(read, lists) };
+}
+
+/** Lists the documents of a kind. Those beyond the last page have no effect on turns, only on the calls themselves. */
+async function listWhole(
+  kind: Kind,
+  { documents }: Pick<DialerDeps, "documents">,
+): Promise<FoundDocument[]> {
+  const found: FoundDocument[] = [];
+  for (let page = 0; page < pagesMax; page++) {
+    const listed = await documents.list(kind, { after: found.at(-1)?.key, limit: pageDocuments });
+    found.push(...listed);
+    if (listed.length < pageDocuments) break;
+  }
+  return found;
 }
 
 /** Returns documents as read by their keys, and as listed of `listedKinds`. */
