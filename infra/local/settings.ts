@@ -94,7 +94,7 @@ ${made === undefined ? "" : `Test token: ${made.testToken}, for the numbers of d
 Operator: ${address}/operator, token ${operatorToken}; or
 OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm run calls -- stats
 
-${made === undefined ? "" : `export TOKEN=${made.testToken}\n`}${firstCommand(address)}
+${made === undefined ? "" : `export TOKEN=${made.token}\n`}${firstCommand(address)}
 `,
   };
 }

@@ -66,7 +66,7 @@ const ringMs = 3_000;
 const talkMs = 7_000;
 /** Time from the end of a test call to the time for which its callee wants to be called back. */
 const calledBackMs = 120_000;
-/** Time from the placing of a test call to the first poll for its result, which is known by then. */
+/** Time from the placing of a test call, or a simulated one, to the first poll for its result, which is known by then. */
 export const testPollMs = ringMs + talkMs + 2_000;
 
 /** The `Retry-After` of the 429. */

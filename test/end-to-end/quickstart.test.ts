@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aws, cloudflare } from "../support/platforms.ts";
-import { paste, quickstartCommands, testTokenOf } from "../support/quickstart.ts";
+import { paste, quickstartCommands, tokenOf } from "../support/quickstart.ts";
 import { makeStateDirectory, startService, until } from "../support/service.ts";
 
 describe("README's quickstart", () => {
@@ -10,14 +10,14 @@ describe("README's quickstart", () => {
   });
 
   it.each([cloudflare, aws])(
-    "has what is pasted answered 201 and placed once, by npm run $script",
+    "has what is pasted answered 201 and simulated once, by npm run $script",
     async (platform) => {
       const directory = await makeStateDirectory();
       const service = await startService(platform, {}, directory.path);
       try {
         const [first = ""] = quickstartCommands;
         const printed = first.replace("http://127.0.0.1:8787", service.root);
-        expect(service.output()).toContain(`export TOKEN=${testTokenOf(service)}\n${printed}`);
+        expect(service.output()).toContain(`export TOKEN=${tokenOf(service)}\n${printed}`);
         for (const command of quickstartCommands) {
           expect(await paste(command, service)).toMatch(/^HTTP\/1.1 201 Created/);
         }
@@ -28,6 +28,10 @@ describe("README's quickstart", () => {
         await until(() => placed().length >= 3);
         expect(new Set(placed()).size).toBe(3);
         expect(placed()).toHaveLength(3);
+        const simulated = service.output().match(/^simulator: would dial \+•+\d\d/gm) ?? [];
+        expect(
+          simulated.map((line) => line.slice(-2)).toSorted((a, b) => Number(a) - Number(b)),
+        ).toEqual(["23", "23", "24"]);
       } finally {
         await service.end("SIGTERM");
         await directory.remove();

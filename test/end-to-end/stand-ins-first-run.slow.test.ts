@@ -20,7 +20,7 @@ describe.each([cloudflare, aws])("stand-ins with npm run $script", (platform) =>
     const environment = { DIAL_PLAN: plan, PROVIDER_STANDINS: "true" };
     const service = await startService(platform, environment, directory.path);
     try {
-      const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+      const [, token = ""] = /^export TOKEN=(oc_\w+)$/m.exec(service.output()) ?? [];
       const pasted = call.replaceAll("http://127.0.0.1:8787", service.address);
       const env = { ...process.env, TOKEN: token };
       const { stdout } = await promisify(execFile)("sh", ["-c", pasted], { env });

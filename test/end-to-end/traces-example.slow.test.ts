@@ -19,7 +19,7 @@ it("sends the spans of docs/traces.md to its collector, as pasted", async () => 
   const environment = { DIAL_PLAN: plan, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
   const service = await startService(cloudflare, environment, directory.path);
   try {
-    const [, token = ""] = /^Test token: (oc_\w+)/m.exec(service.output()) ?? [];
+    const [, token = ""] = /^export TOKEN=(oc_\w+)$/m.exec(service.output()) ?? [];
     const command = post.replaceAll("http://127.0.0.1:8787", service.address);
     const env = { ...process.env, TOKEN: token };
     const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });

@@ -11,6 +11,12 @@ export const quickstartCommands = [...section.matchAll(/^```sh\n(.*?)^```$/gms)]
   ([, command = ""]) => command,
 );
 
+/** Returns the token that a service has printed. */
+export function tokenOf(service: RunningService): string {
+  const [, token = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
+  return token;
+}
+
 /** Returns the test token that a service has printed. */
 export function testTokenOf(service: RunningService): string {
   const [, token = ""] = /^Test token: (oc_\w+),/m.exec(service.output()) ?? [];
@@ -20,6 +26,6 @@ export function testTokenOf(service: RunningService): string {
 /** Pastes a command into a shell, with the service's own port, as 8787 may be taken. Resolves to what it prints. */
 export async function paste(command: string, service: RunningService): Promise<string> {
   const pasted = command.replaceAll(":8787", `:${service.port}`);
-  const env = { ...process.env, TOKEN: testTokenOf(service) };
+  const env = { ...process.env, TOKEN: tokenOf(service) };
   return (await promisify(execFile)("sh", ["-c", pasted], { env })).stdout;
 }

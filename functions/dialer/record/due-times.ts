@@ -52,8 +52,9 @@ export function findNextPollAt(
   const { route, claimedAt } = row;
   const polling = findPolling(route, plan);
   if (polling === undefined || route === null || claimedAt === null) return undefined;
-  // A test call ends within seconds.
-  if (route.provider === sandboxType && now < claimedAt + testPollMs) return claimedAt + testPollMs;
+  // A call that rings nowhere ends within seconds.
+  const ringsNowhere = route.provider === sandboxType || route.provider === "simulator";
+  if (ringsNowhere && now < claimedAt + testPollMs) return claimedAt + testPollMs;
   const { readResult, readCallback } = providerOf(route);
   if (readResult !== undefined) return nextPollAt(claimedAt, now, polling.waitMinutes);
   // Its signed callback brings the result, or polling ends without one.

@@ -21,10 +21,10 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
     it("prints a command that works when pasted, and simulates the call", async () => {
       const directory = await makeStateDirectory();
       const service = await startService(platform, {}, directory.path);
-      const [, realToken = ""] = /^Token: (oc_\w+)$/m.exec(service.output()) ?? [];
-      const [command = "", testToken = ""] =
+      const [, testToken = ""] = /^Test token: (oc_\w+),/m.exec(service.output()) ?? [];
+      const [command = "", realToken = ""] =
         /^export TOKEN=(oc_\w+)\ncurl [^]*?'$/m.exec(service.output()) ?? [];
-      for (const pasted of [command, command.replace(testToken, realToken)]) {
+      for (const pasted of [command, command.replace(realToken, testToken)]) {
         const answered = await new Promise<string>((done) => {
           execFile("sh", ["-c", pasted], (_error, stdout) => done(stdout));
         });
@@ -35,8 +35,8 @@ export function describeFirstRun(platform: PlatformUnderTest): void {
       expect(await (await fetch(`${service.root}/healthz`)).text()).toBe("ok\n");
       await until(async () => (await fetch(`${service.root}/readyz`)).ok, { everyMs: 500 });
       // The tokens of this run appear in the ready block, and in no event.
-      expect(service.output().split(realToken)).toHaveLength(2);
-      expect(service.output().split(testToken)).toHaveLength(3);
+      expect(service.output().split(realToken)).toHaveLength(3);
+      expect(service.output().split(testToken)).toHaveLength(2);
       await service.end("SIGTERM", "npm");
       await directory.remove();
     });
