@@ -14,7 +14,10 @@ const environment = { ...apiEnvironment, DIAL_PLAN: JSON.stringify(dayPlan) };
 /** The day's plan with a split, and ended calls as in the example of the interval's author. */
 const arms = { agent_sales: 50, agent_survey: 50 };
 const agents = { ...dayPlan.agents, agent_any: { split: arms, detectPoints: 20 } };
-const splitPlan = { ...apiEnvironment, DIAL_PLAN: JSON.stringify({ ...dayPlan, agents, results: {} }) };
+const splitPlan = {
+  ...apiEnvironment,
+  DIAL_PLAN: JSON.stringify({ ...dayPlan, agents, results: {} }),
+};
 const resultsOf = {
   agent_sales: { ended: 80, answered: 60, completed: 48 },
   agent_survey: { ended: 70, answered: 60, completed: 56 },
