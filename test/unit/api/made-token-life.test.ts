@@ -58,7 +58,10 @@ function createLife() {
 
   return {
     async put(n: number) {
-      const { status } = await ask("PUT", `/clients/${clients[n]}`, { agents: ["*"] });
+      const { status } = await ask("PUT", `/clients/${clients[n]}`, {
+        agents: ["*"],
+        reuse: true,
+      });
       expect(status).toBe(isRestored ? 409 : 200);
     },
     async make(n: number) {

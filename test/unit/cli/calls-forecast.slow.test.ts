@@ -72,7 +72,7 @@ describe("npm run calls -- forecast", () => {
   it("compares a plan of a file with the deployed one", async () => {
     const file = join(directory, "plan.json");
     const agents = { agent_sales: { provider: "webhook", url: "http://127.0.0.1:9/dial" } };
-    const plan = { agents, callingHours: { default: "always" }, destinations: { allow: ["US"] } };
+    const plan = { agents, callingHours: { default: "always" }, destinations: { allow: ["IS"] } };
     await writeFile(file, JSON.stringify(plan));
     const { out } = await createBench().forecast(callsOf(3), "--plan", file);
     expect(out).toMatch(/deployed[^\n]*10:00:20/);
