@@ -168,9 +168,10 @@ export function checkViolations({
   const callOf = new Map(calls.map((call) => [call.id, call]));
   const askedOf = Map.groupBy(asked, ({ id }) => id);
   const unchecked = requests.flatMap(({ id, leftAt }) => {
-    const agent = callOf.get(id)?.request.agent_id ?? "";
+    const agent = callOf.get(id)?.request.agent_id;
     const own = askedOf.get(id) ?? [];
-    return (findAgentRoute(agent, plan)?.checks ?? []).flatMap((check) => {
+    const route = agent === undefined ? undefined : findAgentRoute(agent, plan);
+    return (route?.checks ?? []).flatMap((check) => {
       const validMs = (findCheck(check, plan)?.validSeconds ?? 0) * 1000;
       const isFresh = own.some(
         (one) =>
