@@ -7,10 +7,7 @@ import { functionNames } from "#infra/aws/bundle.ts";
 import type { OutboundCallsProps } from "#infra/aws/props.ts";
 import { OutboundCallsStack } from "#infra/aws/stack.ts";
 
-/** An app whose templates CDK does not validate: the tests of deployments have it done, and here it takes half of the time. */
-const unvalidated = { builtinCloudFormationValidation: false };
-
-/** Makes stacks of functions that do nothing, whose bundles it removes after the file's tests. */
+/** Makes stacks of functions that do nothing, whose files it removes after the file's tests. */
 export function useStacks() {
   const bundles = mkdtempSync(join(tmpdir(), "outbound-calls-"));
   for (const name of functionNames) {
@@ -19,17 +16,20 @@ export function useStacks() {
   }
   afterAll(() => rmSync(bundles, { recursive: true }));
 
-  const stackOf = (
-    props: Partial<OutboundCallsProps>,
-    app = new App(unvalidated),
-    name = "OutboundCalls",
-  ) => new OutboundCallsStack(app, name, { bundles, ...props });
+  /** CDK does not validate the templates: the tests of deployments have it done, and here it takes half of the time. */
+  const createApp = () =>
+    new App({
+      builtinCloudFormationValidation: false,
+      outdir: mkdtempSync(join(bundles, "out-")),
+    });
+  const stackOf = (props: Partial<OutboundCallsProps>, app = createApp(), name = "OutboundCalls") =>
+    new OutboundCallsStack(app, name, { bundles, ...props });
   const templateOf = (props: Partial<OutboundCallsProps>, name?: string) =>
-    Template.fromStack(stackOf(props, new App(unvalidated), name));
+    Template.fromStack(stackOf(props, createApp(), name));
 
   /** Expects that cdk-nag has nothing to object to in a stack with these settings. */
   function expectNoObjection(props: Partial<OutboundCallsProps>): void {
-    const app = new App({ ...unvalidated, outdir: mkdtempSync(join(bundles, "out-")) });
+    const app = createApp();
     stackOf(props, app);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     const report: unknown = JSON.parse(
