@@ -33,7 +33,7 @@ export function createJudge({ settings, clock, log }: ApiDeps): Judge {
       key = settings.callbackKeyOf(account);
     } catch (error) {
       log("alarm", "settings.invalid", { ...fields, problem: messageOf(error) });
-      const detail = "The secret of this account is missing or wrong here. Send it again.";
+      const detail = "The secret of this account is missing or wrong here. Retry later.";
       return answerProblem(c, 503, { detail, headers: { "retry-after": "60" } });
     }
     const report = readWebhookCallback(signed, key, call?.id);

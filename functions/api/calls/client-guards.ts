@@ -120,7 +120,7 @@ async function enter(
   const why =
     left > 0
       ? `which has ${left} left`
-      : `or has ${backlogsMax} backlogs, beyond which none is counted`;
+      : `or the client has ${backlogsMax} backlogs, the most that count`;
   return { refusal: `exceeds the client's limit of ${waiting} calls waiting, ${why}` };
 }
 

@@ -100,7 +100,7 @@ export const putReceiver = declareRoute({
     if (client instanceof Response) return client;
     const name = c.req.param("name") ?? "";
     if (!clientReceiverNamePattern.test(name)) {
-      const detail = "must be 1 to 32 of a to z, 0 to 9, - and _, and begin with none of the two";
+      const detail = "must be 1 to 32 of a to z, 0 to 9, - and _, and begin with neither - nor _";
       return answerUnprocessable(c, [{ parameter: "name", detail }]);
     }
     return storeReceiver(c, { client, name, body, action: "client_put_receiver" }, deps);

@@ -412,7 +412,7 @@ describe("waiting of a client", () => {
     const refused = await api.post(1);
     expect(refused.status).toBe(422);
     const detail =
-      "exceeds the client's limit of 5000 calls waiting, or has 1000 backlogs, beyond which none is counted";
+      "exceeds the client's limit of 5000 calls waiting, or the client has 1000 backlogs, the most that count";
     expect(await refused.json()).toMatchObject({ errors: [{ pointer: "", detail }] });
     expect(await api.statuses(1)).toEqual([422]);
   });
