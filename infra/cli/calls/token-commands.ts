@@ -96,7 +96,7 @@ const clientVerbs: Record<string, Command> = {
       method: "DELETE",
       path: `${path}/${encodeURIComponent(name)}`,
     });
-    say(`The receiver ${name} is deleted: it gets nothing within a minute.`, deleted, {
+    say(`The receiver ${name} is deleted: within a minute it gets no more events.`, deleted, {
       values,
       terminal,
     });

@@ -127,7 +127,7 @@ function adviceOn(database: string, wrong: [name: string, declaration: string][]
     `The ledger ${database} is not as this version's migrations make it. No code was deployed.`,
     ...lines,
     ...(indexes.length > 0
-      ? ["To make each index anew, which loses no call, and then run this again:"]
+      ? ["Make each index anew, which loses no call, and then run this again:"]
       : []),
     ...indexes.map(execute),
     ...(indexes.length < wrong.length
