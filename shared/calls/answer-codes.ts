@@ -12,14 +12,13 @@ export const answerCodes = {
     "The connection broke after the request may have left: the call may have been placed.",
   invalid_provider_config: "The calling number's connection at ElevenLabs is not set up.",
   livekit_no_numbers: "LiveKit's outbound trunk has no number.",
-  number_daily_limit: "The calling number has reached its calls of a day.",
+  number_daily_limit: "The calling number has reached its daily limit.",
   number_international: "The calling number may not call abroad.",
   phone_number_not_found: "Vapi does not know the route's calling number.",
   recording_consent:
     "The assistant asks for consent to recording, which the account's plan at Vapi lacks.",
   sip: "The callee's side answered with a SIP status that cannot be read.",
-  success_false:
-    "ElevenLabs answered that it had no success, without a SIP status: it may have called.",
+  success_false: "ElevenLabs reported no success, and no SIP status: it may have called.",
   time_out: "No answer came within timeoutSeconds: the call may have been placed.",
   vapi_fault: "A fault at Vapi ended the call before it had started.",
 } as const satisfies Record<string, string>;
