@@ -19,7 +19,7 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
     "time from acceptance in which a call-back may be made, such as `14d`",
   "agents.*.callBacks.most": "maximum call-backs of one call",
   "agents.*.split":
-    "divides calls among other agents by weight; needs `results`; such an agent has only this field and the next",
+    "divides calls among other agents by weight; needs `results`; such an agent has only this field and `detectPoints`",
   "agents.*.detectPoints": "difference in percentage points that the split must detect; absent: 5",
   providers: "accounts by name, with their limits",
   "providers.*.type": "the provider; absent: the account's name",

@@ -95,7 +95,7 @@ export const ambiguousWords: readonly AmbiguousWord[] = [
   {
     providers: ["Twilio", "SignalWire"],
     word: "`busy`, `no-answer`",
-    means: "these, and a callee who declined",
+    means: "these, or a callee who declined",
     by: "nothing",
     otherwise: "the same word",
   },
