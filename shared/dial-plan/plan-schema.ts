@@ -56,7 +56,7 @@ const countryOrAll = z
   .check(z.refine((text) => text === "*" || hasNumbers(text), `${mustBeCountry}, or *`));
 const numberPrefix = z
   .string()
-  .check(z.regex(/^\+[1-9]\d{0,14}$/, "must be a number's beginning such as +1305"));
+  .check(z.regex(/^\+[1-9]\d{0,14}$/, "must be a prefix such as +1305"));
 
 /**
  * The dial plan: the provider of each agent, pace, hours and permitted destinations. The plan is the variable

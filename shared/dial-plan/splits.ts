@@ -43,7 +43,7 @@ export function splitProblems(
     const message = "needs results in the plan, which report how a call ended";
     problems.push({ path: ["split"], message });
   }
-  if (name === "*") problems.push({ path: [], message: "must be a route: * may be no split" });
+  if (name === "*") problems.push({ path: [], message: "must be a route: * cannot be a split" });
   for (const field of Object.keys(agents[name] ?? {})) {
     if (splitFields.has(field)) continue;
     problems.push({ path: [field], message: "is a field of a route: each arm has its own" });
@@ -57,7 +57,7 @@ export function splitProblems(
   }
   for (const arm of Object.keys(arms)) {
     if (!Object.hasOwn(agents, arm) || arm === "*") {
-      problems.push({ path: ["split", arm], message: "is no agent that the plan names" });
+      problems.push({ path: ["split", arm], message: "is not an agent of the plan" });
     } else if (agents[arm]?.split !== undefined) {
       problems.push({ path: ["split", arm], message: "is a split itself" });
     }

@@ -104,7 +104,7 @@ async function bodyOf(
   const reading = readAtMost(c, bodyBytesMax).then(
     (bytes) =>
       bytes === undefined ? { detail: `must be at most ${bodyBytesMax} bytes` } : textIn(bytes),
-    () => ({ detail: "must come whole" }),
+    () => ({ detail: "was cut off" }),
   );
   return withTimeLimit(reading, bodySecondsMax).catch(() => "slow" as const);
 }

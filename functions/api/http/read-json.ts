@@ -47,7 +47,7 @@ export async function readBody(
   // A client that hangs up is not a failure of the service.
   const bytes = await readAtMost(c, bytesMax).catch(() => "broken" as const);
   if (bytes === "broken") {
-    return answerUnprocessable(c, [{ pointer: "", detail: "must come whole" }]);
+    return answerUnprocessable(c, [{ pointer: "", detail: "was cut off" }]);
   }
   if (bytes === undefined) {
     return answerUnprocessable(c, [{ pointer: "", detail: `must be at most ${bytesMax} bytes` }]);

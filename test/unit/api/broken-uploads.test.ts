@@ -32,7 +32,7 @@ it.each([
   };
   const response = await app.request(path, init);
   expect(response.status).toBe(422);
-  expect(await response.json()).toMatchObject({ errors: [{ detail: "must come whole" }] });
+  expect(await response.json()).toMatchObject({ errors: [{ detail: "was cut off" }] });
   expect(events).not.toContainEqual(expect.objectContaining({ level: "alarm" }));
   expect(queue.take()).toEqual([]);
 });

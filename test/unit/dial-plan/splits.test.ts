@@ -129,8 +129,8 @@ describe("a split in the plan", () => {
     [{ split: { agent_a: 0 } }, "agents.s.split: must have an arm whose weight is above 0"],
     [{ split: { agent_a: -1 } }, "agents.s.split.agent_a: must be at least 0"],
     [{ split: { agent_a: 0.5 } }, "agents.s.split.agent_a: must be a whole number"],
-    [{ split: { gone: 1 } }, "agents.s.split.gone: is no agent that the plan names"],
-    [{ split: { "*": 1 } }, "agents.s.split.*: is no agent that the plan names"],
+    [{ split: { gone: 1 } }, "agents.s.split.gone: is not an agent of the plan"],
+    [{ split: { "*": 1 } }, "agents.s.split.*: is not an agent of the plan"],
     [{ split: { t: 1 } }, "agents.s.split.t: is a split itself"],
     [{ split: { s: 1 } }, "agents.s.split.s: is a split itself"],
     [
@@ -170,7 +170,7 @@ describe("a split in the plan", () => {
 
   it("may not be named *, nor have more than ten arms", () => {
     expect(problemsOf({ agent_a: webhook, "*": { split: { agent_a: 1 } } })).toEqual([
-      "agents.*: must be a route: * may be no split",
+      "agents.*: must be a route: * cannot be a split",
     ]);
     const withArms = (count: number) => {
       const many = numbers.slice(0, count).map((index) => [`agent_${index}`, 1] as const);
