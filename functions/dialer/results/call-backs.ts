@@ -55,7 +55,7 @@ export function awaitAnalysis(
   const { callBack, request, route, result, optedOut, agentId, tries } = row;
   const { plan, providerOf } = settings;
   const mayBePromised = request !== null && mayPromise(row, at);
-  // A wish that cannot be granted is told, too.
+  // A wish that cannot be granted is reported, too.
   const mayWish =
     callBack === undefined &&
     findCallBacks(agentId, plan) !== undefined &&

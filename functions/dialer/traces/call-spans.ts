@@ -114,7 +114,7 @@ export function toClaimSpans(
   return [...waits, dial, settle];
 }
 
-/** Returns what every span of a call says of it. */
+/** Returns the attributes that every span of a call has. */
 function attributesOf({ id, client, agentId, mode }: CallRow, plan: Plan): Attributes {
   return {
     call_id: id,
