@@ -56,9 +56,9 @@ export const vonageAnswers: AnswerFixture[] = [
     code: "http_401",
   }),
   problem(402, "low-balance", "no money left", { kind: "account_refused", code: "http_402" }),
-  ofAccount(403, "low-balance", "under 403"),
-  ofAccount(403, "out-of-credit", "as in the reference's example"),
-  ofAccount(403, "unprovisioned", "without access to this product"),
+  ofAccount(403, "low-balance", "also as a 403"),
+  ofAccount(403, "out-of-credit", "the example of the reference"),
+  ofAccount(403, "unprovisioned", "no access to this product"),
   ofAccount(403, "account-suspended", "a suspended account"),
   problem(403, "forbidden", "which may be about a destination", {
     kind: "forbidden",
