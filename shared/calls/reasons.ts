@@ -37,7 +37,7 @@ export const reasonsOfRows: Texts = {
     means: "The provider reported another result than before; the first one stays.",
   },
   retry: {
-    means: "The call was tried before and waits for the time of the plan's retry.",
+    means: "The call was tried before and waits for the time of its retry.",
     endedBy: "time",
   },
 };

@@ -148,7 +148,7 @@ export function take(claim: ClaimedCall, { lines }: { lines: Lines }): Taking {
 
 export const texts: Texts = {
   live_calls: {
-    means: "The account has reached its liveCalls: as many calls ring or are in progress.",
+    means: "The account has reached its liveCalls: that many calls ring or are in progress.",
     holds: (name) => `Account ${name} has reached its liveCalls.`,
     isOfAccount: true,
     counts: "live calls",

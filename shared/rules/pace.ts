@@ -122,7 +122,7 @@ export function take(
 
 export const texts: Texts = {
   pace: {
-    means: "The account's callsPerSecond allow no request yet.",
+    means: "The account's callsPerSecond allows no request yet.",
     holds: (name) => `Waiting for the pace of account ${name}.`,
     isTurn: true,
     isOfAccount: true,
