@@ -210,7 +210,7 @@ describe("the dial plan", () => {
     ],
     [
       { regions: { miami: { prefixes: ["305"], maxCalls: { count: 1, days: 1 } } } },
-      /regions\.miami\.prefixes\.0: must be a number's beginning/,
+      /regions\.miami\.prefixes\.0: must be a prefix such as \+1305/,
     ],
     [{ blackoutDates: ["2026-02-29"] }, /blackoutDates\.0: must be a date/],
     [{ blackoutDates: ["25.12.2026"] }, /blackoutDates\.0: must be a date/],
