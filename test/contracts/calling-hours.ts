@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findZone } from "#shared/telephony/time-zone.ts";
 import { localTime } from "../support/local-time.ts";
 import { places } from "../support/places.ts";
-import { type Bench, callsTo, startBench } from "../support/schedule-bench.ts";
+import { type Bench, startBench } from "../support/schedule-bench.ts";
 import { type PlatformUnderTest, until } from "../support/service.ts";
 
 const minuteMs = 60_000;
@@ -20,6 +20,10 @@ function offsetWhere(local: string, at: number): string {
   const [whole, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return `${minutes < 0 ? "-" : "+"}${two(whole)}:${two(rest)}`;
 }
+
+/** Returns two calls to satellite phones: no zone of a number counts beside theirs, so the test passes at any hour. */
+const callsToSatellites = (agent_id: string, timezone: string) =>
+  ["+881651000001", "+881651000002"].map((phone_number) => ({ phone_number, agent_id, timezone }));
 
 /** Describes calling hours of the running service, on any platform. */
 export function describeCallingHours(platform: PlatformUnderTest): void {
@@ -49,7 +53,7 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
       const callees = [...closed, ...open];
       expect(new Set(callees.map(({ timezone }) => timezone)).size).toBe(5);
       await bench.post(
-        callees.flatMap(({ timezone }, index) => callsTo(`zone_${index}`, 2, { timezone })),
+        callees.flatMap(({ timezone }, index) => callsToSatellites(`zone_${index}`, timezone)),
       );
       await bench.post([
         { phone_number: "+12125550100", agent_id: "new_york" },
@@ -149,7 +153,6 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
   });
 }
 
-/** Returns whether a local time `YYYY-MM-DDTHH:MM` is from 8 to 21 o'clock. */
 /**
  * Returns a function that formats local time by the table of zones. This process's Intl may be older than that of the Worker:
  * Winnipeg keeps its summer time from 2026 on, which Node 24.21 does not know yet.
@@ -159,4 +162,5 @@ function tableTime(zone: string): (at: number) => string {
   return (at) => new Date(at + (table?.(at)?.offsetMs ?? Number.NaN)).toISOString().slice(0, 16);
 }
 
+/** Returns whether a local time `YYYY-MM-DDTHH:MM` is from 8 to 21 o'clock. */
 const isDaytime = (local: string) => /T(?:0[89]|1\d|20):/.test(local);
