@@ -33,6 +33,7 @@ export function describeCallingHours(platform: PlatformUnderTest): void {
       bench = await startBench(platform, (route) => ({
         agents: { "*": route, federal: { ...route, callingHours: "federal" } },
         callingHours: hours,
+        destinations: { allow: ["*"], allowServices: ["satellite"] },
       }));
     });
     afterAll(() => bench.end());
