@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseJsonText } from "#shared/lib/json-fault.ts";
 import { clientRights } from "#shared/settings/tokens.ts";
 import * as z from "#shared/lib/zod.ts";
 import { reservationMin } from "./limits.ts";
@@ -91,13 +92,7 @@ export function deploymentOf(name: string | undefined, json: string): Deployment
   if (name !== undefined && !isName(name)) {
     throw new Error(`--name must be ${nameRule}`);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new Error(`${settingsFile} is not JSON`);
-  }
-  const parsed = settingsSchema.safeParse(value);
+  const parsed = settingsSchema.safeParse(parseJsonText(json, settingsFile));
   if (!parsed.success) throw new Error(`${settingsFile}:\n${z.prettifyError(parsed.error)}`);
   return {
     stackName: name === undefined ? "OutboundCalls" : `OutboundCalls-${name}`,

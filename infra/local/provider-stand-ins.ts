@@ -1,4 +1,5 @@
 import * as z from "#shared/lib/zod.ts";
+import { parsePlanVariable } from "#shared/dial-plan/parse-dial-plan.ts";
 import { isLoopback } from "#shared/lib/https-url.ts";
 import { standInTypes } from "../stand-ins/index.ts";
 import { startStandIn } from "../stand-ins/stand-in.ts";
@@ -34,7 +35,7 @@ export async function startStandIns(
   if (!isLoopback(`http://${host}`)) {
     throw new Error(`PROVIDER_STANDINS needs a service on 127.0.0.1, and this one is on ${host}.`);
   }
-  const plan = planSchema.safeParse(jsonIn(given)).data;
+  const plan = planSchema.safeParse(parsePlanVariable(given)).data;
   if (plan === undefined) throw new Error("DIAL_PLAN is not a dial plan.");
   const { agents, providers } = plan;
   const accounts = [...new Set(Object.values(agents).map(({ provider }) => provider))]
@@ -86,12 +87,4 @@ function textsOf(agents: z.infer<typeof planSchema>["agents"]): Set<string> {
   const values = Object.values(agents).flatMap((route) => Object.values(route));
   const texts = values.filter((value) => typeof value === "string");
   return new Set([...Object.keys(agents), ...texts]);
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

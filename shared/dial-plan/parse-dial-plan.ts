@@ -20,15 +20,7 @@ export function parseDialPlan(
   { DIAL_PLAN: override, ALLOW_SIMULATOR, RETRY_SPEED }: Record<string, string | undefined>,
   kinds: RouteKinds,
 ): DialPlan {
-  let value = bundled;
-  if (override !== undefined && override !== "") {
-    try {
-      value = parsePlanJson(override);
-    } catch (error) {
-      throw new Error(`DIAL_PLAN ${error instanceof Error ? error.message : ""}`, { cause: error });
-    }
-  }
-  const read = readDialPlan(value, kinds);
+  const read = readDialPlan(override ? parsePlanVariable(override) : bundled, kinds);
   if ("problems" in read) {
     const lines = read.problems.map(
       ({ path, message }) => `dial plan: ${path.map(String).join(".") || "plan"}: ${message}`,
@@ -45,6 +37,20 @@ export function parseDialPlan(
   }
   return RETRY_SPEED ? hurryRetries(read.plan, Number(RETRY_SPEED)) : read.plan;
 }
+
+/** Parses the variable DIAL_PLAN as JSON. @throws an Error that says what is wrong, and quotes nothing but names */
+export function parsePlanVariable(text: string): unknown {
+  try {
+    return parsePlanJson(text);
+  } catch (error) {
+    const problem = `DIAL_PLAN ${error instanceof Error ? error.message : ""}`;
+    const isOther = !/^\s*\{/.test(text);
+    throw new Error(isOther ? `${problem}. ${notItsPath}` : problem, { cause: error });
+  }
+}
+
+const notItsPath =
+  'It must hold the plan, not the path of its file: DIAL_PLAN="$(cat FILE)", or npm run secrets -- set DIAL_PLAN < FILE';
 
 /**
  * Makes retries come sooner by a factor, so that a local run shows them in seconds.

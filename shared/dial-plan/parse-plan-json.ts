@@ -1,3 +1,5 @@
+import { findJsonFault, placeIn } from "../lib/json-fault.ts";
+
 /** One token of JSON: a string, or a bracket, comma or colon outside of strings. */
 const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
@@ -8,18 +10,11 @@ const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
  * @throws an Error that says what is wrong, to follow the plan's name; it quotes nothing but names
  */
 export function parsePlanJson(text: string): unknown {
-  const value = valueOf(text);
+  const fault = findJsonFault(text);
+  if (fault !== undefined) throw new Error(`is not JSON: ${placeIn(text, fault)}`);
   const repeated = findRepeatedName(text);
   if (repeated !== undefined) throw new Error(`has ${repeated} twice`);
-  return value;
-}
-
-function valueOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error("is not JSON"); // the parser's message would quote the text
-  }
+  return JSON.parse(text);
 }
 
 /** Returns the path of the first name that its object has before, in a text that is JSON. */

@@ -1,6 +1,7 @@
 import { createHash, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { isTestClient, type Mode, testClientOf } from "../calls/ids.ts";
 import type { Guard } from "../dial-plan/guards.ts";
+import { parseJsonText } from "../lib/json-fault.ts";
 import * as z from "../lib/zod.ts";
 
 /**
@@ -111,13 +112,7 @@ export function parseNewTokens(json: string, name: ListName = "API_TOKENS"): Tok
 }
 
 function entriesIn(json: string, name: ListName): StoredEntry[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new Error(`${name} is not JSON`); // the parser's message would quote the text
-  }
-  const parsed = tokensSchema.safeParse(value);
+  const parsed = tokensSchema.safeParse(parseJsonText(json, name));
   if (!parsed.success) throw new Error(`${name}: ${z.prettifyError(parsed.error)}`);
   if (name === "OPERATOR_TOKENS") parsed.data.forEach(requireOperator);
   else if (parsed.data.some(({ roles }) => roles !== undefined)) {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { parseJsonText } from "#shared/lib/json-fault.ts";
 import { Misuse } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -19,15 +20,13 @@ async function readText(file: string, terminal: Input): Promise<string> {
   return new TextDecoder().decode(await readBytes(file, terminal));
 }
 
-/** @throws a Misuse that names the line if the file is not JSON */
+/** @throws a Misuse that names line and column if the file is not JSON */
 export async function readJson(file: string, terminal: Input): Promise<unknown> {
   const text = await readText(file, terminal);
   try {
-    return JSON.parse(text);
+    return parseJsonText(text, nameOf(file));
   } catch (error) {
-    const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : "")?.[0];
-    const where = place === undefined ? "" : `: ${place}`;
-    throw new Misuse(`${nameOf(file)} is not JSON${where}.`, { cause: error });
+    throw new Misuse(`${error instanceof Error ? error.message : ""}.`, { cause: error });
   }
 }
 

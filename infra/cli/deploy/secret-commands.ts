@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
+import { parsePlanVariable } from "#shared/dial-plan/parse-dial-plan.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
 import { checkEventsKey, isEventsKey } from "#shared/settings/events-keys.ts";
 import { isEmptyList } from "#shared/settings/settings.ts";
 import { createToken, parseNewTokens } from "#shared/settings/tokens.ts";
+import { parseJsonText } from "#shared/lib/json-fault.ts";
 import * as z from "#shared/lib/zod.ts";
 import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
 import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
@@ -43,11 +45,15 @@ export async function setSecret(
   if (name === "HASH_KEY") checkHashKey(value);
   if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
+  if (name === "DIAL_PLAN") check(name, () => parsePlanVariable(value));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
   // Where operators make all tokens, API_TOKENS is empty.
   if (variable !== undefined && !(name === "API_TOKENS" && isEmptyList(value)))
-    checkEntries(variable, name === variable ? value : `[${value}]`);
+    check(name, () => {
+      const json = parseJsonText(value, name);
+      parseNewTokens(JSON.stringify(name === variable ? json : [json]), variable);
+    });
   const names = await namesOf(store);
   if (name === "HASH_KEY" && names.includes(name) && !replaces) {
     const current = (await store.read?.(name)) ?? "";

@@ -70,7 +70,11 @@ const wrongSettings: [string, Record<string, string>, RegExp][] = [
     /^PROVIDER_STANDINS needs a dial plan with an account of a provider: set DIAL_PLAN.$/m,
   ],
   ["stand-ins that are neither", { PROVIDER_STANDINS: "1" }, /^PROVIDER_STANDINS must be true/m],
-  ["tokens that are no tokens", { API_TOKENS: "oc_secret" }, /^API_TOKENS is not JSON$/m],
+  [
+    "tokens that are no tokens",
+    { API_TOKENS: "oc_secret" },
+    /^API_TOKENS is not JSON: line 1 column 1$/m,
+  ],
 ];
 
 /** Repeats a request until the port is open. */

@@ -241,7 +241,7 @@ describe("npm run events -- test", () => {
     expect((await test("", { DIAL_PLAN: elsewhere })).code).toBe(0);
     expect(received).toHaveLength(2);
     const broken = await events(["test"], { environment: { DIAL_PLAN: "{" }, fetch });
-    expect([broken.code, broken.err]).toEqual([1, "DIAL_PLAN is not JSON"]);
+    expect([broken.code, broken.err]).toEqual([1, "DIAL_PLAN is not JSON: line 1 column 2"]);
   });
 
   it("takes the plan that a service takes on this machine, or in the cloud", async () => {

@@ -328,7 +328,10 @@ describe("npm run secrets -- set", () => {
     ["EVENTS_SECRET", "oc_secret", /EVENTS_SECRET must be whsec_/],
     ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
     ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],
-    ["API_TOKENS", "oc_secret", /not JSON/],
+    ["API_TOKENS", "oc_secret", /^API_TOKENS is not JSON: line 1 column 1$/],
+    ["API_TOKENS_CRM", '{"id": oc_secret}', /^API_TOKENS_CRM is not JSON: line 1 column 8$/],
+    ["DIAL_PLAN", '{"agents": oc_secret}', /^DIAL_PLAN is not JSON: line 1 column 12$/],
+    ["DIAL_PLAN", "oc_secret.json", /not the path of its file: .*-- set DIAL_PLAN < FILE$/],
     ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
     ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
   ])("refuses %s of %j, and quotes no value", async (name, value, message) => {

@@ -80,7 +80,19 @@ describe("the dial plan", () => {
   it("of DIAL_PLAN replaces the bundled one", () => {
     const override = JSON.stringify({ ...plan, expireAfterHours: 24 });
     expect(parseDialPlan(plan, { DIAL_PLAN: override }).expireAfterHours).toBe(24);
-    expect(() => parseDialPlan(plan, { DIAL_PLAN: "{" })).toThrow("DIAL_PLAN is not JSON");
+  });
+
+  it.each([
+    ["{", "line 1 column 2"],
+    ['{\n  "agents": hush }', "line 2 column 13"],
+    ['{ "agents": {} } hush', "line 1 column 18"],
+    ["infra/hush.json", /^DIAL_PLAN is not JSON: line 1 column 1\. .* DIAL_PLAN="\$\(cat FILE\)"/],
+  ])("of DIAL_PLAN is refused with the place where it is not JSON: %j", (override, place) => {
+    const parse = () => parseDialPlan(plan, { DIAL_PLAN: override });
+    expect(parse).toThrow(
+      typeof place === "string" ? new Error(`DIAL_PLAN is not JSON: ${place}`) : place,
+    );
+    expect(parse).not.toThrow("hush");
   });
 
   it("names nothing twice in one object, whatever strings hold", () => {
