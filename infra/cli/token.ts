@@ -38,8 +38,8 @@ async function run(): Promise<void> {
   const { id, client, agents, rights, mode, roles, "not-after": notAfter, revoke } = values;
   const variable = values.operator === true ? "OPERATOR_TOKENS" : "API_TOKENS";
   if (revoke !== undefined) {
-    await revokeToken(await openSecretStore(tools, values), variable, revoke);
-    print(`${revoke} is revoked.`);
+    const note = await revokeToken(await openSecretStore(tools, values), variable, revoke);
+    print(note === undefined ? `${revoke} is revoked.` : `${revoke} is revoked. ${note}`);
     return;
   }
   if (id === undefined) throw new Error("--id is required");

@@ -146,26 +146,43 @@ function endedEntry(id: string): TokenEntry {
   return { id, sha256: randomBytes(32).toString("hex"), notAfter: "2000-01-01" };
 }
 
-/** Lets a token in no longer. @throws DeployError if no token has this id */
+/**
+ * Lets a token in no longer.
+ *
+ * @returns a note for the person if nobody can know whether there was a token of this id
+ * @throws DeployError if no token has this id
+ */
 export async function revokeToken(
   store: SecretStore,
   variable: TokenVariable,
   id: string,
-): Promise<void> {
+): Promise<string | undefined> {
   const names = await namesOf(store);
   if (store.read === undefined) {
-    if (!isTokenId(id)) throw new DeployError(tokenIdRule);
+    // A list that was set as a whole may have entries of other ids.
+    if (!isTokenId(id)) {
+      throw new DeployError(
+        `${tokenIdRule} A token of another id is revoked by setting its list without it: npm run secrets -- set ${variable}.`,
+      );
+    }
     const name = secretOf(variable, id);
-    if (!names.includes(name)) throw new DeployError(`There is no ${name}.`);
-    // The list, which cannot be read, may have an entry of the id, which would count again.
-    if (names.includes(variable)) await store.set({ [name]: JSON.stringify(endedEntry(id)) });
-    else await store.remove([name]);
-    return;
+    const isInstalled = names.includes(name);
+    if (!names.includes(variable)) {
+      if (!isInstalled) throw new DeployError(`There is no ${name}.`);
+      await store.remove([name]);
+      return undefined;
+    }
+    // The list, which cannot be read, may have an entry of the id: this one replaces it.
+    await store.set({ [name]: JSON.stringify(endedEntry(id)) });
+    return isInstalled
+      ? undefined
+      : `It had no secret ${name} of its own. If ${variable} lists a token of this id, that one is revoked now; Cloudflare shows no list, so check the id.`;
   }
   const entries = await entriesIn(store, variable);
   const others = entries.filter((entry) => entry.id !== id);
   if (others.length === entries.length) throw new DeployError(`${variable} has no token ${id}.`);
   await store.set({ [variable]: JSON.stringify(others) });
+  return undefined;
 }
 
 const entriesSchema = z.array(z.looseObject({ id: z.string(), sha256: z.string() }));

@@ -129,6 +129,25 @@ describe.each(kinds)("tokens on %s", (_, create) => {
   });
 });
 
+describe("a token on Cloudflare that only a list has", () => {
+  it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)("is revoked: %s", async (name) => {
+    const { store: shown, seen } = readable();
+    const { read: _, ...store } = shown;
+    const limits = name === "API_TOKENS" ? { rights: ["read"] } : { roles: ["see"] };
+    const [listed, other] = ["crm", "shop"].map((id) => createEntry({ id, ...limits }, name));
+    const value = JSON.stringify([listed?.entry, other?.entry]);
+    await setSecret(store, name, { value, replaces: false });
+    const idOf = ({ token }: { token: string } = { token: "" }) =>
+      findCaller(token, parseTokens(withGatheredTokens(seen())[name] ?? "", name), Date.now())
+        ?.tokenId;
+    expect([listed, other].map(idOf)).toEqual(["crm", "shop"]);
+    expect(await revokeToken(store, name, "crm")).toMatch(/no list, so check the id/);
+    expect([listed, other].map(idOf)).toEqual([undefined, "shop"]);
+    await expect(revokeToken(store, name, "shop.1")).rejects.toThrow(`secrets -- set ${name}.`);
+    expect([listed, other].map(idOf)).toEqual([undefined, "shop"]);
+  });
+});
+
 describe("a token's secret on Cloudflare, where a list has an entry of its id too", () => {
   it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)(
     "is revoked with that of %s",
