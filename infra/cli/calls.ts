@@ -32,46 +32,52 @@ const { version } = packageJson;
 
 const usage = `npm run calls -- COMMAND [OPTIONS]
 
-  list     [--state STATE] [--request ID] [--number +12025550123]
-           [--agent A] [--account A] [--reason R] [--from TIME] [--until TIME] [--limit N]
+  list     [--state STATE] [--request ID] [--number NUMBER] [--client CLIENT] [--campaign CAMPAIGN]
+           [--agent AGENT] [--account ACCOUNT] [--reason REASON] [--from TIME] [--until TIME] [--limit N]
   show     ID [--reveal]                      one call with its history; --reveal adds its number and context
   request  ID                                 the progress of a request, until it is finished
-  requests [--client C] [--campaign NAME] [--agent A] [--calls-min N] [--limit N]   progress of requests
-  campaigns [NAME --client C]                 the campaigns, or the progress of one
+  requests [--client CLIENT] [--campaign CAMPAIGN] [--agent AGENT] [--calls-min N] [--limit N]
+                                              progress of requests
+  campaigns [CAMPAIGN --client CLIENT]        the campaigns, or the progress of one
   watch    [requests|campaigns|needs]         refreshes the table until Ctrl-C; in a pipe: one line of JSON per change
-  forecast --file F [--client C] [--at TIME] [--plan F] [--items problems|all] [--country US] [--agent A]
-           [--map ROLE=COLUMN]                when calls would be dialed; F is CSV of leads, or JSON as posted
-  send     FILE --campaign NAME --client C
-           [--country US] [--agent A] [--map ROLE=COLUMN] [--refused F] [--again] [--lost accepted|not-accepted] [--yes]
+  forecast --file FILE [--client CLIENT] [--at TIME] [--plan FILE] [--items problems|all] [--country COUNTRY]
+           [--agent AGENT] [--map ROLE=COLUMN]
+                                              when calls would be dialed; --file: CSV of leads, or JSON as posted
+  send     FILE --campaign CAMPAIGN --client CLIENT [--country COUNTRY] [--agent AGENT] [--map ROLE=COLUMN]
+           [--refused FILE] [--again] [--lost accepted|not-accepted] [--yes]
                                               a CSV or JSON of leads as one campaign; without --yes it only checks them
   redial   ID… | --state STATE [as list]      [--not-placed], required for NEEDS_REVIEW
   resolve  ID… | --state NEEDS_REVIEW [as list]   --placed | --not-placed
-  cancel   ID… | --request ID | --agent A     calls that are WAITING
-  bulk     cancel | placed | close | redial  [--state STATE] [--client C] [--campaign C]
-           [--agent A] [--account P] [--reason R] [--request ID] [--from TIME] [--until TIME] [--not-placed]
-           [--dry-run] [--yes]                counts the calls that match, asks, and acts on all of them
-  pause    --agent A | --account P | --client C   [--reason WHY] [--until TIME]   keeps calls WAITING
-  resume   --agent A | --account P | --client C | --breaker KEY
+  cancel   ID… | --request ID | --agent AGENT
+                                              calls that are WAITING
+  bulk     cancel | placed | close | redial  [--state STATE] [--client CLIENT] [--campaign CAMPAIGN]
+           [--agent AGENT] [--account ACCOUNT] [--reason REASON] [--request ID] [--from TIME] [--until TIME]
+           [--not-placed] [--dry-run] [--yes]
+                                              counts the calls that match, asks, and acts on all of them
+  pause    --agent AGENT | --account ACCOUNT | --client CLIENT   [--reason REASON] [--until TIME]
+                                              keeps calls WAITING
+  resume   --agent AGENT | --account ACCOUNT | --client CLIENT | --breaker KEY
   pauses                                      the pauses and the open circuit breakers
   backlogs [--limit N]                        waiting calls by client and agent, and what blocks them
   stats    [--hours N]                        calls by state and hour
   splits                                      the arms of the plan's splits, their results, and the verdict
-  usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client C]
+  usage    [--from DATE] [--until DATE] [--by client|day|agent|campaign] [--client CLIENT]
                                               sums calls, seconds and cost; days are in UTC; --csv for spreadsheets
-  dnc      add|remove|check NUMBER… | --file F [--country US] [--map number=COLUMN] [--refused F]   [--renew]
+  dnc      add|remove|check NUMBER… | --file FILE [--client CLIENT] [--country COUNTRY] [--map number=COLUMN]
+           [--refused FILE] [--renew]
                                               the do-not-call list; a file has numbers, a table, or the FTC's format
   dead     list | show NAME [--reveal] | put-back NAME… | put-back --all | discard NAME… --yes
                                               messages that failed a hundred times: put-back sends them again,
                                               discard removes them permanently, with the calls that they carry
   dnc      retire-former-key                  ends a rotation of HASH_KEY: retires the former key
   erase    NUMBER…                            erases what is known of the numbers, and cancels their waiting calls
-  clients  [list] | put NAME [--agents A,B] [--calls-per-day N] [--waiting N] [--reuse] | remove NAME
-           | receivers NAME [--delete RECEIVER]   [--yes]
+  clients  [list] | put CLIENT [--agents AGENT,…] [--calls-per-day N] [--waiting N] [--reuse] | remove CLIENT
+           | receivers CLIENT [--delete RECEIVER]   [--yes]
                                               clients whose tokens you make here
-  tokens   [list] [--client C] | revoke ID [--yes]
-           | make --client C [--agents A,B] [--rights call,read] [--mode test] [--not-after DATE]
+  tokens   [list] [--client CLIENT] | revoke ID [--yes]
+           | make --client CLIENT [--agents AGENT,…] [--rights RIGHT,…] [--mode test] [--not-after TIME]
   restored [--at TIME] [--unnoticed]          after a restore of the ledger: to what time it went back
-  audit    [--clients] [--token ID] [--action A] [--target T] [--from T] [--until T] [--limit N]
+  audit    [--clients] [--token ID] [--action ACTION] [--target TEXT] [--from TIME] [--until TIME] [--limit N]
                                               the audit log: what operators did; --clients: what clients did
 
   States: ${callStates.join(", ")}.

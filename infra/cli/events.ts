@@ -16,8 +16,9 @@ import { readPlan } from "./providers/chosen-route.ts";
 const usage = `npm run events -- COMMAND [OPTIONS]
 
   list                                  receivers of events: circuit breaker, oldest event that is due, tries exhausted
-  list   --receiver NAME [--limit N]    calls and requests with events whose tries are exhausted; NAME is a client, or *
-  replay --client C --from TIME --until TIME [--types call.placed,call.ended] [--exhausted]
+  list   --receiver RECEIVER [--limit N]
+                                        calls and requests with events whose tries are exhausted; RECEIVER is a client, or *
+  replay --client CLIENT --from TIME --until TIME [--types call.placed,call.ended] [--exhausted]
                                         delivers events of calls accepted in that time again, under the same ids;
                                         --exhausted: only those whose tries are exhausted
   test   [CLIENT] [--plan FILE]         posts one signed example from this machine to the receiver of a client's events

@@ -20,12 +20,12 @@ import { chosenRoute, readPlan } from "./providers/chosen-route.ts";
 import type { Surroundings } from "./providers/surroundings.ts";
 import * as output from "./print.ts";
 
-const usage = `npm run providers -- check ACCOUNT --to +12025550123 [OPTIONS]
+const usage = `npm run providers -- check ACCOUNT --to NUMBER [OPTIONS]
 
   Makes one call through an account of the dial plan, and looks it up. The phone really rings.
 
   --to NUMBER   the number of a phone of your own, E.164; required
-  --agent A     the agent whose route is used; required if the account has several routes
+  --agent AGENT the agent whose route is used; required if the account has several routes
   --plan FILE   the dial plan; default: the service's, which is DIAL_PLAN, or infra/dial-plan.json;
                 infra/local/dial-plan.json where OUTBOUND_CALLS_URL is this machine
   --yes         does not ask first

@@ -10,13 +10,14 @@ import { processTools as tools } from "./deploy/tools.ts";
 import { printHelp } from "./help.ts";
 import { complain, complainOf, print } from "./print.ts";
 
-const usage = `npm run token -- --id NAME [--client C] [--agents a,b] [--rights call,read,cancel,opt_out,events] [--mode test] [--not-after DATE]
-npm run token -- --id NAME --operator [--roles see,find,send,decide,reveal,configure] [--not-after DATE]
-npm run token -- --id NAME … --install [--platform cloudflare|aws] [--name NAME]
-npm run token -- --revoke NAME [--operator] [--platform cloudflare|aws] [--name NAME]
+const usage = `npm run token -- --id ID [--client CLIENT] [--agents AGENT,…] [--rights RIGHT,…] [--mode test] [--not-after TIME]
+npm run token -- --id ID --operator [--roles ROLE,…] [--not-after TIME]
+npm run token -- --id ID … --install [--platform cloudflare|aws] [--name NAME]
+npm run token -- --revoke ID [--operator] [--platform cloudflare|aws] [--name NAME]
 
 Makes a token: prints it once, and its entry, which holds only its hash. --install adds it to a deployment, --revoke removes
-it. NAME of a token has lowercase letters, digits and hyphens; --name NAME is a separate deployment.`;
+it. An ID has lowercase letters, digits and hyphens. RIGHT: call (default), read, cancel, opt_out, events. ROLE: see, find,
+send, decide, reveal, configure; all by default. TIME: a date or an instant. --name NAME is a separate deployment.`;
 
 async function run(): Promise<void> {
   printHelp(usage);

@@ -102,7 +102,7 @@ export function firstToken({
 }: Tools): { entry: string; sha256: string } | undefined {
   if (environment["CI"]) {
     print(
-      "No token is made here, as this output is logged: npm run token -- --id NAME --install does.",
+      "No token is made here, as this output is logged: npm run token -- --id ID --install does.",
     );
     return undefined;
   }

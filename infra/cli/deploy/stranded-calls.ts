@@ -86,7 +86,7 @@ export async function confirmStranded(
   const answer = await ask("Deploy nevertheless? yes or no");
   if (/^y(es)?$/i.test(answer ?? "")) return;
   throw new DeployError(
-    "Nothing was deployed. Give these agents a route, cancel their calls (npm run calls -- cancel --agent NAME), or run " +
+    "Nothing was deployed. Give these agents a route, cancel their calls (npm run calls -- cancel --agent AGENT), or run " +
       "this again with -- --strand.",
   );
 }
