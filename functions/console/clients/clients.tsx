@@ -37,7 +37,7 @@ function Usage() {
       <div class="line spread">
         <h3 id="usage">Usage and cost</h3>
         <Pick
-          label="By"
+          label="Group by"
           options={Object.entries(groups).map(([value, name]) => ({ value, name }))}
           value={group}
           choose={(value) => setGroup(groupNames.find((name) => name === value) ?? "client")}
@@ -125,9 +125,10 @@ function PutClientForm() {
         <input name="waiting" type="number" min={1} />
       </label>
       <label class="choice">
-        <input name="reuse" type="checkbox" /> take a removed client's name
+        <input name="reuse" type="checkbox" /> reuse a removed client's name: tokens can then read
+        its requests
       </label>
-      <button type="submit">Make or change it</button>
+      <button type="submit">Make or change the client</button>
     </form>
   );
 }
@@ -160,7 +161,7 @@ function ClientTable() {
       <Shown live={live} what="The clients">
         {({ clients, cursor }) =>
           clients.length === 0 && cursor === undefined ? (
-            <p>There is none: make the first one, and then its token below.</p>
+            <p>No operator has made a client: make one, and then its token below.</p>
           ) : (
             <>
               <Table

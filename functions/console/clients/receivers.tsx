@@ -15,7 +15,7 @@ export function ReceiverForm({ clients }: { clients: Clients["clients"] }) {
       const [client, url] = [textIn(form, "client"), textIn(form, "url")];
       const made = await ask<PutReceiver>(`PUT /clients/${client}/receiver`, { url });
       setSecret(made.secret);
-      return `Events of ${client} are posted there.`;
+      return `Events of ${client} are delivered to ${url}.`;
     });
   return (
     <form
@@ -26,19 +26,19 @@ export function ReceiverForm({ clients }: { clients: Clients["clients"] }) {
       }}
     >
       <Pick
-        label="Receiver of the client"
+        label="Client whose events are delivered"
         name="client"
         isRequired
         options={clients.map(({ name }) => ({ value: name }))}
       />
       <label>
-        Its URL
+        URL of its receiver
         <input name="url" type="url" required placeholder="https://" />
       </label>
-      <button type="submit">Make or replace it</button>
+      <button type="submit">Make or replace the receiver</button>
       {secret === undefined ? null : (
         <p>
-          Its secret, shown only now: <code>{secret}</code>
+          The receiver's secret, shown only now: <code>{secret}</code>
         </p>
       )}
     </form>
@@ -62,13 +62,13 @@ export function Receivers({ clients }: { clients: Clients["clients"] }) {
         }}
       >
         <Pick
-          label="Receivers of"
+          label="Client with receivers"
           name="client"
           isRequired
           isFree
           options={clients.map(({ name }) => ({ value: name }))}
         />
-        <button type="submit">Show them</button>
+        <button type="submit">Show its receivers</button>
       </form>
       {client === undefined ? null : (
         <Shown live={live} what="The receivers">
@@ -86,9 +86,9 @@ function ReceiverTable({
   receivers,
   remove,
 }: ClientReceiversAnswer & { remove(name: string): void }) {
-  if (receivers.length === 0) return <p>It has none.</p>;
+  if (receivers.length === 0) return <p>This client has no receiver of its own.</p>;
   return (
-    <Table label="Receivers" columns={["Receiver", "Delete", "URL", "Repeats", "Made"]}>
+    <Table label="Receivers" columns={["Receiver", "Delete", "URL", "Echo", "Made"]}>
       {receivers.map(({ name, url, echo, created_at }) => (
         <tr key={name}>
           <th scope="row">{name}</th>

@@ -10,10 +10,17 @@ const refreshMs = 60_000;
 const rightNames = {
   call: "place calls",
   read: "read its requests",
-  cancel: "cancel them",
+  cancel: "cancel its waiting calls",
   opt_out: "add opt-outs",
-  events: "manage receivers",
+  events: "manage its receivers of events",
 } as const;
+
+/** States that are more than a word. */
+const stateTexts: Partial<Record<Tokens["tokens"][number]["state"], string>> = {
+  client_removed: "its client is removed",
+  replaced: "replaced by API_TOKENS",
+  key_gone: "HASH_KEY lacks its key",
+};
 
 /** The tokens that operators made, a form for another one, and the end of each. */
 export function TokenTable() {
@@ -31,7 +38,7 @@ export function TokenTable() {
     });
   return (
     <section class="card" aria-labelledby="tokens">
-      <h3 id="tokens">Their tokens</h3>
+      <h3 id="tokens">Tokens that operators made</h3>
       <form
         class="line"
         onSubmit={(event) => {
@@ -76,7 +83,7 @@ export function TokenTable() {
 }
 
 function TokenRows({ tokens, revoke }: { tokens: Tokens["tokens"]; revoke(id: string): void }) {
-  if (tokens.length === 0) return <p>There is none.</p>;
+  if (tokens.length === 0) return <p>Operators have made no token.</p>;
   return (
     <Table label="Tokens" columns={["Token", "Revoke", "Client", "State", "Rights", "Last used"]}>
       {tokens.map(({ id, client, state, rights, last_used_at }) => (
@@ -90,7 +97,7 @@ function TokenRows({ tokens, revoke }: { tokens: Tokens["tokens"]; revoke(id: st
             ) : null}
           </td>
           <td>{client}</td>
-          <td>{state.replaceAll("_", " ")}</td>
+          <td>{stateTexts[state] ?? state}</td>
           <td class="texts">{rights.join(", ")}</td>
           <td>{last_used_at === null ? "not known" : <Time at={last_used_at} />}</td>
         </tr>

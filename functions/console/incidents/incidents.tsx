@@ -72,10 +72,10 @@ function Receivers() {
               label="Receivers of events"
               columns={[
                 "Receiver",
-                "Not delivered",
+                "Calls with exhausted events",
                 "Replay",
                 "Circuit breaker",
-                "Oldest due",
+                "Oldest event due",
                 "Origin",
               ]}
             >
@@ -128,7 +128,7 @@ function DeadLetters() {
           ) : (
             <>
               <Table
-                label="Dead letters that are shown"
+                label="List of dead letters"
                 columns={["Message", "Put back", "Queue", "Stored", "Bytes"]}
               >
                 {letters.map(({ name, queue, stored_at, bytes }) => (
@@ -318,7 +318,7 @@ function ConfirmRestore({ isNoticed }: { isNoticed: boolean }) {
       }}
     >
       <label>
-        It went back to ({zoneText()})
+        The ledger went back to ({zoneText()})
         <input name="at" type="datetime-local" step="1" required />
       </label>
       <button type="submit" class="grave">
@@ -333,7 +333,7 @@ function ConfirmRestore({ isNoticed }: { isNoticed: boolean }) {
         >
           <p>
             <Time at={at} />, {at}. Calls that were dialed after it are looked up or wait for a
-            review: a time that is too late has people called twice.
+            review. If this time is too late, people are called twice.
           </p>
         </Confirm>
       )}
@@ -342,7 +342,7 @@ function ConfirmRestore({ isNoticed }: { isNoticed: boolean }) {
   if (isNoticed) return form;
   return (
     <details>
-      <summary>It was restored, and nobody has noticed</summary>
+      <summary>Declare a restore that the service has not noticed</summary>
       {form}
     </details>
   );

@@ -83,14 +83,14 @@ function Choice<Option extends string>({
 /** The numbers of results, each with its name. */
 export function Totals({ total }: { total: Results["total"] }) {
   const { results, by_person, answer_rate, opted_out, mean_seconds } = total;
-  const rate = answer_rate === null ? "" : `${rateText(answer_rate)} of results`;
+  const rate = answer_rate === null ? "" : `${rateText(answer_rate)} of known results`;
   const length = mean_seconds === null ? "" : `, ${lengthText(mean_seconds)} on average`;
   const isOther = by_person > 0 && by_person < results.completed;
   const person = isOther ? `, ${countText(by_person)} certainly by a person` : "";
   const facts: [name: string, value: string, hint: string][] = [
     [resultNames.completed, countText(results.completed), rate + length + person],
     [resultNames.voicemail, countText(results.voicemail), "a machine answered"],
-    [resultNames.no_answer, countText(results.no_answer), "nobody did"],
+    [resultNames.no_answer, countText(results.no_answer), "nobody answered"],
     [resultNames.busy, countText(results.busy), ""],
     [resultNames.declined, countText(results.declined), ""],
     ["Opted out", countText(opted_out), "asked not to be called"],
@@ -114,7 +114,7 @@ function costFacts(cost: Results["total"]["cost"]): [name: string, value: string
   return cost.map(({ amount, currency }) => [
     "Cost",
     `${amount} ${currency}`,
-    "of calls whose provider reports it",
+    "where the provider reports it",
   ]);
 }
 
@@ -139,7 +139,7 @@ function Ends({ results, period }: { results: Results; period: string }) {
       from={from}
       hours={Math.floor((Date.parse(to) - from) / stepMs) + 1}
       stepMs={stepMs}
-      label="Calls by the time at which they ended, each once"
+      label="Calls that ended, each counted once"
     />
   );
 }
@@ -171,7 +171,7 @@ function Rows({ results: { rows, rows_left_out }, by }: { results: Results; by: 
         ))}
       </Table>
       {rows_left_out === 0 ? null : (
-        <p class="hint">{countText(rows_left_out)} with fewer placed calls are left out.</p>
+        <p class="hint">{countText(rows_left_out)} rows with fewer placed calls are left out.</p>
       )}
     </>
   );
