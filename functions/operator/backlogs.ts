@@ -64,12 +64,16 @@ const backlogsSchema = z.strictObject({
   backlogs: z
     .array(backlogViewSchema)
     .check(
-      z.describe("By when their heads are due, earliest first; with more than 1,000, in windows"),
+      z.describe(
+        "In the order in which the first call of each is due. Of more than 1,000 backlogs, each 1,000 are sorted by themselves",
+      ),
     ),
   oldest_due_at: z
     .nullable(time)
     .check(
-      z.describe("When the earliest head of this window is due, or was; null where none waits"),
+      z.describe(
+        "When the earliest call of these backlogs, at most 1,000, is or was due; null: none waits",
+      ),
     ),
   last_sweep_at: lastSweepAt,
   cursor: nextCursor,

@@ -69,7 +69,11 @@ const bulkSchema = z.strictObject({
   until: time.check(z.describe("Only calls accepted earlier are meant")),
   found: z
     .int()
-    .check(z.describe("Calls that this answer has found: the next one acts on them, or none does")),
+    .check(
+      z.describe(
+        "Matching calls that this answer has found. It has not changed them: the request with its `cursor` does, unless `dry_run` is true",
+      ),
+    ),
   done: z.int().check(z.describe("Calls that this answer has changed")),
   refused: z
     .record(z.string(), z.int())
@@ -80,7 +84,9 @@ const bulkSchema = z.strictObject({
     ),
   looked_to: z
     .nullable(time)
-    .check(z.describe("Calls accepted later have been looked through; null: all have")),
+    .check(
+      z.describe("Calls that were accepted later than this have been looked at; null: all have"),
+    ),
   cursor: nextCursor,
 });
 export type Bulk = z.infer<typeof bulkSchema>;

@@ -45,7 +45,7 @@ export const lookedUntil = z
   .nullable(time)
   .check(
     z.describe(
-      "Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were",
+      "How far back this page has looked: when the oldest call that it looked at was accepted. Null: it has looked at all",
     ),
   );
 
@@ -64,7 +64,11 @@ const filters = z.strictObject({
   ...filterShape,
   held_now: z
     .optional(z.literal("true"))
-    .check(z.describe("Adds what holds each waiting call now, which its row may not know")),
+    .check(
+      z.describe(
+        "Adds what each waiting call waits for now. Its `reason` is what it waited for when it was last tried",
+      ),
+    ),
   cursor: z.optional(callCursor),
   limit,
 });
@@ -96,8 +100,10 @@ export type CallsPage = z.infer<typeof callsSchema>;
 
 const listCalls = declareRoute({
   operationId: "listCalls",
-  summary:
-    "List calls, newest first. Those of a state, a request, a client, a campaign or an agent are found by an index; by anything else a page looks through 1,000 calls, and may be empty and have a cursor",
+  summary: "List calls, newest first",
+  description:
+    "An index finds the calls of a state, a request, a client, a campaign or an agent. By other filters alone each page looks " +
+    "through 1,000 calls: it may be empty, and the next page may still have some.",
   method: "get",
   path: "/calls",
   query: filters,
@@ -181,7 +187,7 @@ const sameNumberSchema = z.strictObject({ calls: z.array(callViewSchema) });
 /** Lists other calls to a call's number without showing the number. */
 const listSameNumber = declareRoute({
   operationId: "listSameNumber",
-  summary: `Other calls to its number, newest first, at most ${sameNumberMax}`,
+  summary: `Other calls to the number of a call, newest first, at most ${sameNumberMax}`,
   method: "get",
   path: "/calls/:id/same-number",
   answer: sameNumberSchema,
@@ -209,7 +215,7 @@ const revealedSchema = z
 
 const revealCall = declareRoute({
   operationId: "revealCall",
-  summary: "Its number and context; recorded",
+  summary: "Show the number and context of a call; recorded",
   method: "post",
   role: "reveal",
   path: "/calls/:id/reveal",

@@ -100,7 +100,7 @@ const revealedLetterSchema = z
 
 const revealDeadLetter = declareRoute({
   operationId: "revealDeadLetter",
-  summary: "Its message, with numbers and contexts; recorded",
+  summary: "Show the message of a dead letter, with numbers and contexts; recorded",
   method: "post",
   role: "reveal",
   path: "/dead-letters/:id/reveal",
@@ -123,7 +123,7 @@ const revealDeadLetter = declareRoute({
  */
 const putBackDeadLetter = declareRoute({
   operationId: "putBackDeadLetter",
-  summary: "Send it onto its queue again",
+  summary: "Send a dead letter onto its queue again",
   method: "post",
   path: "/dead-letters/:id/put-back",
   answer: letterDetailSchema,
@@ -155,7 +155,7 @@ const putBackDeadLetter = declareRoute({
  */
 const discardDeadLetter = declareRoute({
   operationId: "discardDeadLetter",
-  summary: "Remove it permanently, with the calls that it carries; recorded",
+  summary: "Remove a dead letter permanently, with the calls that it carries; recorded",
   method: "post",
   role: "configure",
   path: "/dead-letters/:id/discard",

@@ -44,7 +44,9 @@ const changeDoNotCall = declareRoute({
       more: z
         ._default(z.boolean(), false)
         .check(
-          z.describe("More of the same list follows: it is whole with the request without `more`"),
+          z.describe(
+            "True: the list continues in another request. Its last request is without `more`",
+          ),
         ),
     })
     .check(
@@ -119,7 +121,7 @@ const clientsMax = 100;
 
 const checkDoNotCall = declareRoute({
   operationId: "checkDoNotCall",
-  summary: "Check whether a number is on it",
+  summary: "Check whether a number is on the do-not-call list",
   method: "post",
   description: lookUpText,
   role: "find",

@@ -18,7 +18,9 @@ const erasedSchema = z.strictObject({
   pending: z
     .array(z.string())
     .check(z.describe("Calls that are being dialed or looked up: erased when they settle")),
-  kept: z.string().check(z.describe("What goes by itself, and when")),
+  kept: z
+    .string()
+    .check(z.describe("Which data of the number remains for now, and when it is deleted")),
   may_also_be: z
     .array(z.strictObject({ phone_number: z.string(), calls: z.array(z.string()) }))
     .check(

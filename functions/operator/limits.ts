@@ -8,12 +8,20 @@ import { time, toIsoTime } from "../api/http/fields.ts";
 export const limitsSchema = z
   .array(
     z.strictObject({
-      reason: z.string().check(z.describe("Reason of the calls that wait for it")),
+      reason: z
+        .string()
+        .check(
+          z.describe("The limit, by the `reason` of calls that wait for it, such as `live_calls`"),
+        ),
       now: z.int(),
       limit: z.int(),
       oldest_at: z
         .nullable(time)
-        .check(z.describe("Since when the oldest is counted, where they do not end together")),
+        .check(
+          z.describe(
+            "Since when the oldest of these calls has been counted. Null: none is counted, or all stop counting at the same time",
+          ),
+        ),
     }),
   )
   .check(z.describe("Limits of the plan beside the pace, and how far each is used"));

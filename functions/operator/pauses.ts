@@ -82,7 +82,7 @@ const pause = declareRoute({
   operationId: "pause",
   summary: "Pause the calls of an agent, an account or a client",
   description:
-    "What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.",
+    "If it is paused already, this may change the reason and make the pause longer, never shorter.",
   method: "post",
   path: "/pause",
   body: z
@@ -126,7 +126,7 @@ const resumedSchema = z.strictObject({ ...pauseFields, breaker: z.optional(z.str
 
 const resume = declareRoute({
   operationId: "resume",
-  summary: "Resume them, or close a circuit breaker",
+  summary: "Resume the calls of an agent, an account or a client, or close a circuit breaker",
   method: "post",
   path: "/resume",
   body: z

@@ -37,13 +37,15 @@ const accountSchema = z.strictObject({
     .nullable(time)
     .check(
       z.describe(
-        "Up to when its pace is given out; null where a call could go at once, or without a pace",
+        "Permits of the pace are taken until this time: the next call goes then. Null: a call could go at once, or there is no pace",
       ),
     ),
   allowance: z
     .nullable(z.int())
     .check(
-      z.describe("Calls that might be dispatched at the last look; null before the first one"),
+      z.describe(
+        "How many calls the dispatcher was able to dispatch in its last tick; null: there was none yet",
+      ),
     ),
   limits: limitsSchema,
 });

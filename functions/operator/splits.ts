@@ -8,14 +8,16 @@ import type { RouteDeps } from "../api/http/context.ts";
 import { time, toIsoTime } from "../api/http/fields.ts";
 import { declareRoute } from "../api/http/route.ts";
 
-const share = z
-  .nullable(z.number())
-  .check(z.describe("Of the chains that ended; null before the verdict"));
+const share = z.nullable(z.number()).check(z.describe("Share of `ended`; null before the verdict"));
 /** Counts by which arms differ are not shown before the verdict: who looks often finds a difference by chance. */
 const shownLater = z.nullable(z.int());
 const differenceSchema = z
   .strictObject({ difference: z.number(), low: z.number(), high: z.number() })
-  .check(z.describe("Its share less that of the first arm, and Newcombe's interval of it"));
+  .check(
+    z.describe(
+      "The share of this arm minus the share of the first arm, with the bounds of its confidence interval (Newcombe)",
+    ),
+  );
 
 const splitSchema = z.strictObject({
   agent_id: z.string().check(z.describe("The split's name")),
@@ -24,8 +26,18 @@ const splitSchema = z.strictObject({
     .check(
       z.describe("The first call under today's weights and `detectPoints`; null: none has come"),
     ),
-  detect_points: z.number().check(z.describe("The difference that it is made to find")),
-  size: z.int().check(z.describe("Chains that each arm needs before the verdict")),
+  detect_points: z
+    .number()
+    .check(
+      z.describe("The smallest difference between arms that it can find, in percentage points"),
+    ),
+  size: z
+    .int()
+    .check(
+      z.describe(
+        "How many calls of each arm must have ended, with all their tries, before the verdict",
+      ),
+    ),
   arms: z.array(
     z.strictObject({
       agent_id: z.string(),
@@ -39,7 +51,7 @@ const splitSchema = z.strictObject({
       completed: shownLater.check(z.describe("Null before the verdict")),
       answered_share: share,
       completed_share: share,
-      missing: z.int().check(z.describe("Chains that it lacks for the verdict")),
+      missing: z.int().check(z.describe("How many more of its calls must end before the verdict")),
     }),
   ),
   differs: z
@@ -63,7 +75,7 @@ const splitSchema = z.strictObject({
         ),
       }),
     )
-    .check(z.describe("Given once, when every arm has its chains; null before")),
+    .check(z.describe("Given once, when `size` calls of every arm have ended; null before")),
 });
 const splitsSchema = z.strictObject({ splits: z.array(splitSchema) });
 export type SplitView = z.infer<typeof splitSchema>;

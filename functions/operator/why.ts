@@ -36,7 +36,7 @@ export const holdersSchema = z
         .boolean()
         .check(
           z.describe(
-            "False where some of the calls count like the nearest one before them whose row was read",
+            "False: not all of the calls were read. Each of the others is counted like the call before it that was read",
           ),
         ),
     }),
@@ -75,7 +75,7 @@ const whySchema = z.strictObject({
     .nullable(z.strictObject({ calls: z.int(), at: time }))
     .check(
       z.describe(
-        "All that waited, as the last visit of all backlogs counted them; null where `calls` is whole, where some were asked for, or before the first visit",
+        "About how many calls wait in all, as last counted. Null: `calls` has all, the question was about some of the calls, or none were counted yet",
       ),
     ),
   rows_read: z
@@ -93,7 +93,9 @@ const whySchema = z.strictObject({
     ),
   end_waits_for: z
     .array(z.strictObject({ ...holderFields, seconds: z.int() }))
-    .check(z.describe("What the last of them waits for until then, and how long")),
+    .check(
+      z.describe("What the last of the calls waits for until `expected_end_at`, and for how long"),
+    ),
   accounts: z.array(accountSchema).check(z.describe("The most calls first")),
 });
 export type Why = z.infer<typeof whySchema>;

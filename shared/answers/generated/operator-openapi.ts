@@ -8,8 +8,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List calls, newest first. Those of a state, a request, a client, a campaign or an agent are found by an index; by anything else a page looks through 1,000 calls, and may be empty and have a cursor
-         * @description Needs the role `see`.
+         * List calls, newest first
+         * @description Needs the role `see`. An index finds the calls of a state, a request, a client, a campaign or an agent. By other filters alone each page looks through 1,000 calls: it may be empty, and the next page may still have some.
          */
         get: operations["listCalls"];
         put?: never;
@@ -68,7 +68,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Other calls to its number, newest first, at most 20
+         * Other calls to the number of a call, newest first, at most 20
          * @description Needs the role `see`.
          */
         get: operations["listSameNumber"];
@@ -90,7 +90,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Its number and context; recorded
+         * Show the number and context of a call; recorded
          * @description Needs the role `reveal`.
          */
         post: operations["revealCall"];
@@ -311,7 +311,7 @@ export interface paths {
         put?: never;
         /**
          * Pause the calls of an agent, an account or a client
-         * @description Needs the role `decide`. What is paused stays paused: another pause of it may bring a reason and a later end, never an earlier one.
+         * @description Needs the role `decide`. If it is paused already, this may change the reason and make the pause longer, never shorter.
          */
         post: operations["pause"];
         delete?: never;
@@ -330,7 +330,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resume them, or close a circuit breaker
+         * Resume the calls of an agent, an account or a client, or close a circuit breaker
          * @description Needs the role `decide`.
          */
         post: operations["resume"];
@@ -650,7 +650,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Check whether a number is on it
+         * Check whether a number is on the do-not-call list
          * @description Needs the role `find`. Recorded by the number's keyed hash. A token looks up at most 100 numbers in an hour; one number counts once.
          */
         post: operations["checkDoNotCall"];
@@ -794,7 +794,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Its message, with numbers and contexts; recorded
+         * Show the message of a dead letter, with numbers and contexts; recorded
          * @description Needs the role `reveal`.
          */
         post: operations["revealDeadLetter"];
@@ -814,7 +814,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send it onto its queue again
+         * Send a dead letter onto its queue again
          * @description Needs the role `decide`.
          */
         post: operations["putBackDeadLetter"];
@@ -834,7 +834,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Remove it permanently, with the calls that it carries; recorded
+         * Remove a dead letter permanently, with the calls that it carries; recorded
          * @description Needs the role `configure`.
          */
         post: operations["discardDeadLetter"];
@@ -1502,7 +1502,7 @@ export interface components {
                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                 name: string;
                 calls: number;
-                /** @description False where some of the calls count like the nearest one before them whose row was read */
+                /** @description False: not all of the calls were read. Each of the others is counted like the call before it that was read */
                 is_exact: boolean;
             }[] | null;
         };
@@ -1533,17 +1533,17 @@ export interface components {
                 timeout_seconds: number;
                 /** @description Requests under way, among 1000 that were looked at */
                 dialing: number;
-                /** @description Up to when its pace is given out; null where a call could go at once, or without a pace */
+                /** @description Permits of the pace are taken until this time: the next call goes then. Null: a call could go at once, or there is no pace */
                 taken_until: string | null;
-                /** @description Calls that might be dispatched at the last look; null before the first one */
+                /** @description How many calls the dispatcher was able to dispatch in its last tick; null: there was none yet */
                 allowance: number | null;
                 /** @description Limits of the plan beside the pace, and how far each is used */
                 limits: {
-                    /** @description Reason of the calls that wait for it */
+                    /** @description The limit, by the `reason` of calls that wait for it, such as `live_calls` */
                     reason: string;
                     now: number;
                     limit: number;
-                    /** @description Since when the oldest is counted, where they do not end together */
+                    /** @description Since when the oldest of these calls has been counted. Null: none is counted, or all stop counting at the same time */
                     oldest_at: string | null;
                 }[];
             }[];
@@ -2164,7 +2164,7 @@ export interface operations {
                 from?: string;
                 /** @description Accepted earlier */
                 until?: string;
-                /** @description Adds what holds each waiting call now, which its row may not know */
+                /** @description Adds what each waiting call waits for now. Its `reason` is what it waited for when it was last tried */
                 held_now?: "true";
                 cursor?: string;
                 limit?: number;
@@ -2187,7 +2187,7 @@ export interface operations {
                         calls: components["schemas"]["ListedCall"][];
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
-                        /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
+                        /** @description How far back this page has looked: when the oldest call that it looked at was accepted. Null: it has looked at all */
                         looked_until: string | null;
                         /** @description Calls left out because only a later version of the service can read them; absent if there are none */
                         unreadable?: number;
@@ -2238,7 +2238,7 @@ export interface operations {
                      */
                     until?: string;
                     /**
-                     * @description Adds what holds each waiting call now, which its row may not know
+                     * @description Adds what each waiting call waits for now. Its `reason` is what it waited for when it was last tried
                      * @constant
                      */
                     held_now?: "true";
@@ -2261,7 +2261,7 @@ export interface operations {
                         calls: components["schemas"]["ListedCall"][];
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
-                        /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
+                        /** @description How far back this page has looked: when the oldest call that it looked at was accepted. Null: it has looked at all */
                         looked_until: string | null;
                         /** @description Calls left out because only a later version of the service can read them; absent if there are none */
                         unreadable?: number;
@@ -2580,7 +2580,7 @@ export interface operations {
                          * @description Only calls accepted earlier are meant
                          */
                         until: string;
-                        /** @description Calls that this answer has found: the next one acts on them, or none does */
+                        /** @description Matching calls that this answer has found. It has not changed them: the request with its `cursor` does, unless `dry_run` is true */
                         found: number;
                         /** @description Calls that this answer has changed */
                         done: number;
@@ -2588,7 +2588,7 @@ export interface operations {
                         refused: {
                             [key: string]: number;
                         };
-                        /** @description Calls accepted later have been looked through; null: all have */
+                        /** @description Calls that were accepted later than this have been looked at; null: all have */
                         looked_to: string | null;
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
@@ -2715,7 +2715,7 @@ export interface operations {
                         requests: components["schemas"]["OperatorRequest"][];
                         /** @description Where to continue; absent on the last page */
                         cursor?: string;
-                        /** @description Acceptance of the oldest call that was looked at, so that a page without any says how far back it looked; null if all were */
+                        /** @description How far back this page has looked: when the oldest call that it looked at was accepted. Null: it has looked at all */
                         looked_until: string | null;
                     };
                 };
@@ -3007,9 +3007,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description By when their heads are due, earliest first; with more than 1,000, in windows */
+                        /** @description In the order in which the first call of each is due. Of more than 1,000 backlogs, each 1,000 are sorted by themselves */
                         backlogs: components["schemas"]["Backlog"][];
-                        /** @description When the earliest head of this window is due, or was; null where none waits */
+                        /** @description When the earliest call of these backlogs, at most 1,000, is or was due; null: none waits */
                         oldest_due_at: string | null;
                         /** @description When the last full round of the sweep began; null before the first */
                         last_sweep_at: string | null;
@@ -3061,7 +3061,7 @@ export interface operations {
                         calls: number;
                         /** @description False where more wait than are read: 50,000 */
                         is_whole: boolean;
-                        /** @description All that waited, as the last visit of all backlogs counted them; null where `calls` is whole, where some were asked for, or before the first visit */
+                        /** @description About how many calls wait in all, as last counted. Null: `calls` has all, the question was about some of the calls, or none were counted yet */
                         about: {
                             calls: number;
                             /** Format: date-time */
@@ -3076,12 +3076,12 @@ export interface operations {
                             /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                             name: string;
                             calls: number;
-                            /** @description False where some of the calls count like the nearest one before them whose row was read */
+                            /** @description False: not all of the calls were read. Each of the others is counted like the call before it that was read */
                             is_exact: boolean;
                         }[];
                         /** @description When the last of them is expected to go, or to end otherwise; null: not known */
                         expected_end_at: string | null;
-                        /** @description What the last of them waits for until then, and how long */
+                        /** @description What the last of the calls waits for until `expected_end_at`, and for how long */
                         end_waits_for: {
                             /** @description What holds the calls now: as in a row (`breaker_open`, `call_back`, `caller_ids`, `calls_per_day`, `check_failed`, `check_wait`, `hours`, `in_flight`, `live_calls`, `max_calls`, `not_before`, `not_measured`, `not_read`, `other_hash_key`, `pace`, `paused`, `restored`, `route_gone`, `slow`, `turn`) */
                             reason: string;
@@ -3106,7 +3106,7 @@ export interface operations {
                                 /** @description The pause, breaker, rule of the plan, account or check; may be empty */
                                 name: string;
                                 calls: number;
-                                /** @description False where some of the calls count like the nearest one before them whose row was read */
+                                /** @description False: not all of the calls were read. Each of the others is counted like the call before it that was read */
                                 is_exact: boolean;
                             }[];
                             /** @description In words */
@@ -3115,11 +3115,11 @@ export interface operations {
                             seen_pace: string | null;
                             /** @description Limits of the plan beside the pace, and how far each is used */
                             limits: {
-                                /** @description Reason of the calls that wait for it */
+                                /** @description The limit, by the `reason` of calls that wait for it, such as `live_calls` */
                                 reason: string;
                                 now: number;
                                 limit: number;
-                                /** @description Since when the oldest is counted, where they do not end together */
+                                /** @description Since when the oldest of these calls has been counted. Null: none is counted, or all stop counting at the same time */
                                 oldest_at: string | null;
                             }[];
                             /** @description Calls that it is expected to take within an hour: of those that were asked for, and in all */
@@ -3415,9 +3415,9 @@ export interface operations {
                             agent_id: string;
                             /** @description The first call under today's weights and `detectPoints`; null: none has come */
                             since: string | null;
-                            /** @description The difference that it is made to find */
+                            /** @description The smallest difference between arms that it can find, in percentage points */
                             detect_points: number;
-                            /** @description Chains that each arm needs before the verdict */
+                            /** @description How many calls of each arm must have ended, with all their tries, before the verdict */
                             size: number;
                             arms: {
                                 agent_id: string;
@@ -3428,16 +3428,16 @@ export interface operations {
                                 answered: number | null;
                                 /** @description Null before the verdict */
                                 completed: number | null;
-                                /** @description Of the chains that ended; null before the verdict */
+                                /** @description Share of `ended`; null before the verdict */
                                 answered_share: number | null;
-                                /** @description Of the chains that ended; null before the verdict */
+                                /** @description Share of `ended`; null before the verdict */
                                 completed_share: number | null;
-                                /** @description Chains that it lacks for the verdict */
+                                /** @description How many more of its calls must end before the verdict */
                                 missing: number;
                             }[];
                             /** @description Fields of the plan in which the arms differ: they may be the cause */
                             differs: string[];
-                            /** @description Given once, when every arm has its chains; null before */
+                            /** @description Given once, when `size` calls of every arm have ended; null before */
                             verdict: {
                                 /** Format: date-time */
                                 at: string;
@@ -3450,13 +3450,13 @@ export interface operations {
                                 first: string;
                                 arms: {
                                     agent_id: string;
-                                    /** @description Its share less that of the first arm, and Newcombe's interval of it */
+                                    /** @description The share of this arm minus the share of the first arm, with the bounds of its confidence interval (Newcombe) */
                                     answered: {
                                         difference: number;
                                         low: number;
                                         high: number;
                                     };
-                                    /** @description Its share less that of the first arm, and Newcombe's interval of it */
+                                    /** @description The share of this arm minus the share of the first arm, with the bounds of its confidence interval (Newcombe) */
                                     completed: {
                                         difference: number;
                                         low: number;
@@ -4023,7 +4023,7 @@ export interface operations {
                      */
                     renew?: boolean;
                     /**
-                     * @description More of the same list follows: it is whole with the request without `more`
+                     * @description True: the list continues in another request. Its last request is without `more`
                      * @default false
                      */
                     more?: boolean;
@@ -4177,7 +4177,7 @@ export interface operations {
                         erased: number;
                         /** @description Calls that are being dialed or looked up: erased when they settle */
                         pending: string[];
-                        /** @description What goes by itself, and when */
+                        /** @description Which data of the number remains for now, and when it is deleted */
                         kept: string;
                         /** @description Other numbers that may be the same phone, with their last calls, at most 20: erase each too if it is */
                         may_also_be: {
