@@ -23,6 +23,20 @@ const slow = { ...limits(hangMs * 5), provide: { tier: "slow" as const } };
 /** Files that start a function's module, which keeps what it read from the environment: each has modules of its own. */
 const startedInAFile = slowFiles("test/aws").filter((file) => /http-api|dialer-lambda/.test(file));
 
+/** A second opinion on what DynamoDB does: the few runs of the quick tier are enough. */
+const onDynalite = {
+  root,
+  test: {
+    ...slow,
+    ...native,
+    name: "aws on dynalite",
+    isolate: false,
+    setupFiles: patientLimits,
+    include: ["test/aws/{dynamodb,engine}-*.test.ts"],
+    provide: { tier: "quick" as const, dynamoEngine: "dynalite" as const },
+  },
+};
+
 export default defineConfig({
   root,
   test: {
@@ -82,19 +96,7 @@ export default defineConfig({
           setupFiles: patientLimits,
         },
       },
-      {
-        root,
-        test: {
-          ...slow,
-          ...native,
-          name: "aws on dynalite",
-          isolate: false,
-          setupFiles: patientLimits,
-          include: ["test/aws/{dynamodb,engine}-*.test.ts"],
-          // A second opinion on what DynamoDB does: the few runs of the quick tier are enough.
-          provide: { tier: "quick", dynamoEngine: "dynalite" },
-        },
-      },
+      ...(process.env["LONG"] === "1" ? [onDynalite] : []),
     ],
   },
 });

@@ -21,7 +21,7 @@ describeDocuments(
   "DynamoDB",
   async (now) =>
     createDynamoDocuments(engines().dynamo, await createTable(), { now, freshVersion: randomId }),
-  { runs: perTier({ quick: 6, slow: 12 }) },
+  { runs: perTier({ quick: 6, long: 12 }) },
 );
 
 describe("DynamoDB as documents", () => {

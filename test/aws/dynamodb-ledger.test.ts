@@ -53,7 +53,7 @@ async function createLedger(client = engines().dynamo, keptDays = 10) {
 
 describeCallLedger("DynamoDB", (keptDays) => createLedger(engines().dynamo, keptDays), {
   told: attentionStates,
-  runs: perTier({ quick: 1, slow: 2 }),
+  runs: perTier({ quick: 1, long: 2 }),
 });
 
 it("keeps an attribute that only a later version knows when a row is changed", async () => {

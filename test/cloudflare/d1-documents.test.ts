@@ -16,7 +16,7 @@ async function createDocuments(now: () => number, database = LEDGER) {
   return createD1Documents(database, { now, freshVersion: randomId });
 }
 
-describeDocuments("D1", (now) => createDocuments(now), { runs: perTier({ quick: 6, slow: 20 }) });
+describeDocuments("D1", (now) => createDocuments(now), { runs: perTier({ quick: 6, long: 20 }) });
 
 describe("D1 as documents: D1's bill", () => {
   it("is a row for each write, each addition and each taking of permits, in one statement", async () => {

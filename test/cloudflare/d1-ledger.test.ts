@@ -26,7 +26,7 @@ async function createLedger(database = LEDGER) {
   return createD1Ledger(database);
 }
 
-describeCallLedger("D1", () => createLedger(), { told, runs: perTier({ quick: 3, slow: 10 }) });
+describeCallLedger("D1", () => createLedger(), { told, runs: perTier({ quick: 3, long: 10 }) });
 
 describe("D1 as a call ledger", () => {
   it("leaves a row alone that was packed with a later version's dictionary", async () => {

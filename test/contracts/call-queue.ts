@@ -76,7 +76,7 @@ export function describeCallQueue(
 
     it("delivers every one of many, however large they are together", async () => {
       const under = await create();
-      const count = perTier({ quick: 40, slow: 250 });
+      const count = perTier({ quick: 40, long: 250 });
       const messages = Array.from({ length: count }, (_, n) => {
         return {
           message: toCallsMessage([aCall({ client: "x".repeat(n % 3 === 0 ? 20_000 : 10) })]),

@@ -85,7 +85,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
           true,
         ]);
       }),
-      { numRuns: perTier({ quick: 25, slow: 80 }) },
+      { numRuns: perTier({ quick: 25, long: 80 }) },
     );
   });
 
@@ -98,7 +98,7 @@ export function describeNotPlaced({ provider, dialAnswered }: ProviderBench): vo
         expect(outcome.code).toMatch(/^\w{1,60}$/);
         expect(outcome.code).not.toMatch(/\d{7}/);
       }),
-      { numRuns: perTier({ quick: 20, slow: 60 }) },
+      { numRuns: perTier({ quick: 20, long: 60 }) },
     );
   });
 

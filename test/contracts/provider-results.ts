@@ -115,7 +115,7 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
           expect(value === null || (Number.isSafeInteger(value) && value >= 0)).toBe(true);
         }
       }),
-      { numRuns: perTier({ quick: 30, slow: 100 }) },
+      { numRuns: perTier({ quick: 30, long: 100 }) },
     );
   });
 

@@ -133,7 +133,7 @@ describe("a split", () => {
       expect(found).toEqual([]);
     };
     await fc.assert(fc.asyncProperty(weights, fc.array(step, { maxLength: 14 }), property), {
-      numRuns: perTier({ quick: 3, slow: 150 }),
+      numRuns: perTier({ quick: 3, long: 150 }),
     });
   });
 });

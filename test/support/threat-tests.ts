@@ -47,7 +47,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   "test/unit/api/hostile-memory.slow.test.ts": [
     "answers the worst of bodies within its memory, briefly, and keeps nothing of them",
   ],
-  "test/unit/api/hostile-workerd.slow.test.ts": [
+  "test/unit/api/hostile-workerd.long.test.ts": [
     "answers the largest batches in a workerd that has half of a Worker's memory",
   ],
   "test/unit/dial-plan/dial-plan.test.ts": [
@@ -76,7 +76,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   ],
   "test/unit/api/write-budgets.test.ts": ["of %s by %o are refused above the hour's maximum: %o"],
   "test/unit/api/readiness.test.ts": ["reads the ledger once in five seconds, however many ask"],
-  "test/unit/dialer/event-turns.slow.test.ts": [
+  "test/unit/dialer/event-turns.long.test.ts": [
     "holds one request at a time after the first time-out, and gets all when it is back",
   ],
   "test/unit/api/encoded-paths.test.ts": ["is unknown where the platform leaves it as it came: %s"],
@@ -130,7 +130,7 @@ export const threatTests: Readonly<Record<string, readonly string[]>> = {
   ],
   "test/unit/dialer/checks.test.ts": ["that $how delays its own agents only, on one account"],
   "test/contracts/service/log.ts": ["has logged no number, no context and no token in all of this"],
-  "test/unit/infra/audit.slow.test.ts": [
+  "test/unit/infra/audit.long.test.ts": [
     "reports a high vulnerability, and exits with 1 if no exception accepts it",
   ],
 };

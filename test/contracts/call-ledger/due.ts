@@ -123,7 +123,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
     });
 
     it("reads what is watched through to its end, page by page", async () => {
-      const rows = Array.from({ length: perTier({ quick: 60, slow: 230 }) }, (_, index) =>
+      const rows = Array.from({ length: perTier({ quick: 60, long: 230 }) }, (_, index) =>
         aRowIn("UNKNOWN", { dueAt: suiteNow - (index % 7) }),
       );
       await write(...rows, aRowIn("DIALING"));
@@ -132,7 +132,7 @@ export function describeDue(name: string, create: () => Promise<CallLedger>): vo
         const after = found.at(-1);
         found.push(
           ...((await dueOf("watch", {
-            each: perTier({ quick: 25, slow: 50 }),
+            each: perTier({ quick: 25, long: 50 }),
             ...(after && { after }),
           })) ?? []),
         );

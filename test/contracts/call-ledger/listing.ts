@@ -117,7 +117,7 @@ export function describeListing(
 
     it("yields every row once, page by page", async () => {
       const numberHash = aNumberHash();
-      const count = perTier({ quick: 8, slow: 16 });
+      const count = perTier({ quick: 8, long: 16 });
       const batch = rowsOfOneRequest(count, { numberHash, state: "REJECTED", lane: null });
       const rows = [
         ...batch,
@@ -128,7 +128,7 @@ export function describeListing(
       ];
       await write(...rows);
       const requestId = requestIdOf(batch[0]?.id ?? "");
-      for (const limit of [7, 25].slice(0, perTier({ quick: 1, slow: 2 }))) {
+      for (const limit of [7, 25].slice(0, perTier({ quick: 1, long: 2 }))) {
         for (const [of, listed] of [
           [{ state: "REJECTED" }, batch],
           [{ state: "WAITING" }, rows.filter(({ state }) => state === "WAITING")],

@@ -106,7 +106,7 @@ export function describeReading(name: string, create: () => Promise<CallLedger>)
     });
 
     it("reads many rows, each once however often it is named", async () => {
-      const rows = rowsOfOneRequest(perTier({ quick: 110, slow: 330 }));
+      const rows = rowsOfOneRequest(perTier({ quick: 110, long: 330 }));
       await write(...rows);
       const ids = rows.map(({ id }) => id);
       const found = await ledger.read([...ids, ...ids.slice(0, 50), aRow().id]);

@@ -91,7 +91,7 @@ export function describeWriting(
     });
 
     it("writes many rows at once, also repeated, and reports which were refused", async () => {
-      const rows = rowsOfOneRequest(perTier({ quick: 130, slow: 500 }));
+      const rows = rowsOfOneRequest(perTier({ quick: 130, long: 500 }));
       const changes = rows.map((next) => ({ next, seen: null }));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));
       expect(new Set(await ledger.write(changes))).toEqual(new Set([true]));

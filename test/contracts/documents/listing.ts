@@ -78,7 +78,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
       const keyOf = (hour: number, client: string, agent: string) =>
         `49${String(hour).padStart(4, "0")} ${JSON.stringify([client, agent, ""])}`;
       const clients = ["cr", "crm", "crm2", "é"];
-      const keys = Array.from({ length: perTier({ quick: 12, slow: 60 }) }, (_, hour) =>
+      const keys = Array.from({ length: perTier({ quick: 12, long: 60 }) }, (_, hour) =>
         clients.flatMap((client) => ["a", "b"].map((agent) => keyOf(hour, client, agent))),
       ).flat();
       for (const key of keys) {
@@ -92,7 +92,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
           [],
           [3],
           [5, 6, 7, 8],
-          Array.from({ length: perTier({ quick: 10, slow: 70 }) }, (_, hour) => hour),
+          Array.from({ length: perTier({ quick: 10, long: 70 }) }, (_, hour) => hour),
         ]) {
           const prefixes = hours.map(prefixOf);
           const expected = keys
@@ -119,7 +119,7 @@ export function describeDocumentListing(name: string, create: CreateDocuments): 
 
     it("lists the entries of the do-not-call list by their hashes, in pages", async () => {
       const hashKeys = ["0a".repeat(32), "0b".repeat(32), "0c".repeat(32)];
-      const keys = Array.from({ length: perTier({ quick: 10, slow: 40 }) }, (_, n) => {
+      const keys = Array.from({ length: perTier({ quick: 10, long: 40 }) }, (_, n) => {
         const { numberHash } = hashNumber(`+1303555${1000 + n}`, hashKeys[n % 2] ?? "");
         return numberHash;
       }).toSorted();

@@ -45,7 +45,7 @@ export function describePermits(
     });
 
     it("never grants a permit twice, nor more than the rate, to many takers at once", async () => {
-      const takers = perTier({ quick: 10, slow: 50 });
+      const takers = perTier({ quick: 10, long: 50 });
       const asked = Array.from({ length: takers }, (_, taker) => 1 + (taker % 3)).reduce(
         (sum, count) => sum + count,
       );

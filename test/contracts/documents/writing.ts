@@ -95,7 +95,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
     });
 
     it("writes and reads many at once, and large ones", async () => {
-      const numbers = Array.from({ length: perTier({ quick: 130, slow: 300 }) }, (_, at) =>
+      const numbers = Array.from({ length: perTier({ quick: 130, long: 300 }) }, (_, at) =>
         aDocument("do-not-call", randomId(), { at }),
       );
       const entries = Array.from({ length: 200 }, (_, at) => ({
@@ -103,7 +103,7 @@ export function describeDocumentWriting(name: string, create: CreateDocuments): 
         claim: randomId(),
         at,
       }));
-      const caps = Array.from({ length: perTier({ quick: 5, slow: 40 }) }, () =>
+      const caps = Array.from({ length: perTier({ quick: 5, long: 40 }) }, () =>
         aDocument("cap", randomId(), { entries }),
       );
       const all = [...numbers, ...caps];

@@ -205,7 +205,7 @@ describe("callsPerDay of a client", () => {
           expect(await counted()).toBe(requests.reduce((sum, count) => sum + count, 0));
         },
       ),
-      { numRuns: perTier({ quick: 20, slow: 500 }) },
+      { numRuns: perTier({ quick: 20, long: 500 }) },
     );
   });
 
@@ -297,7 +297,7 @@ describe("callsPerDay of a client", () => {
           expect(rest).toEqual(ones.map(() => 201));
         },
       ),
-      { numRuns: perTier({ quick: 8, slow: 300 }) },
+      { numRuns: perTier({ quick: 8, long: 300 }) },
     );
   });
 

@@ -3,7 +3,7 @@ import { describeCallbacks } from "#test/contracts/http-api/callbacks.ts";
 import { createMemoryApi } from "#test/support/memory-api.ts";
 import { perTier } from "#test/support/per-tier.ts";
 
-describeFuzz("Node, in memory", createMemoryApi, { runs: perTier({ quick: 6, slow: 80 }) });
+describeFuzz("Node, in memory", createMemoryApi, { runs: perTier({ quick: 6, long: 80 }) });
 describeCallbacks("Node, in memory", createMemoryApi, {
-  runs: perTier({ quick: 25, slow: 150 }),
+  runs: perTier({ quick: 25, long: 150 }),
 });

@@ -216,6 +216,6 @@ it("lists under several hashes are those under one, for any pages", async () => 
         expect(found).toEqual(rows.map(({ id }) => id));
       },
     ),
-    { numRuns: perTier({ quick: 6, slow: 60 }) },
+    { numRuns: perTier({ quick: 6, long: 60 }) },
   );
 });

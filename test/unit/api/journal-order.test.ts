@@ -148,7 +148,7 @@ it(
           }
         },
       ),
-      { numRuns: perTier({ quick: 60, slow: 1_000 }) },
+      { numRuns: perTier({ quick: 60, long: 1_000 }) },
     ),
 );
 

@@ -50,7 +50,7 @@ describe("the structure of a large body", () => {
         const spaced = space % 2 === 0 ? text : JSON.stringify(value, null, 1);
         expect(judge(spaced) === undefined).toBe(fits(value));
       }),
-      { numRuns: perTier({ quick: 100, slow: 1_000 }) },
+      { numRuns: perTier({ quick: 100, long: 1_000 }) },
     );
   });
 
@@ -128,7 +128,7 @@ describe("the structure of a large body", () => {
         const body = bytesOf(" ".repeat(before) + text.repeat(times));
         expect(isDense(body, Math.random)).toBe(true);
       }),
-      { numRuns: perTier({ quick: 10, slow: 300 }) },
+      { numRuns: perTier({ quick: 10, long: 300 }) },
     );
   });
 
@@ -239,7 +239,7 @@ describe("the structure of a large body", () => {
         const body = bytesOf(`[${`${text},`.repeat(times)}${text}]`);
         expect(judgeStructure(body, ofBatch)).toBeUndefined();
       }),
-      { numRuns: perTier({ quick: 20, slow: 300 }) },
+      { numRuns: perTier({ quick: 20, long: 300 }) },
     );
   });
 

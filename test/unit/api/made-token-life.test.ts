@@ -193,7 +193,7 @@ it(
         await life.make(0);
         for (const one of steps) await one(life);
       }),
-      { numRuns: perTier({ quick: 5, slow: 50 }) },
+      { numRuns: perTier({ quick: 5, long: 50 }) },
     );
   },
 );

@@ -64,9 +64,9 @@ describe("a call that is plain at a glance", () => {
         expect(JSON.stringify(element)).toBe(json);
         expect(callRequestSchema.parse(element)).toEqual(read(json));
       }),
-      { numRuns: perTier({ quick: 500, slow: 5_000 }) },
+      { numRuns: perTier({ quick: 500, long: 5_000 }) },
     );
-    expect(plain).toBeGreaterThan(perTier({ quick: 8, slow: 100 }));
+    expect(plain).toBeGreaterThan(perTier({ quick: 8, long: 100 }));
   });
 
   it("is nearly every call there is", () => {

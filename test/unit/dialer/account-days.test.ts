@@ -155,7 +155,7 @@ describe("callsPerDay of an account", () => {
             expect(await counted(bench)).toBe(placed.get(dayOf(bench.now())) ?? 0);
           },
         ),
-        { numRuns: perTier({ quick: 2, slow: 6 }) },
+        { numRuns: perTier({ quick: 2, long: 6 }) },
       );
     },
   );

@@ -48,7 +48,7 @@ const copies = (row: CallRow, count: number): CallRow[] =>
   }));
 
 /** Calls of one client: more than a page of them, and more than can be read in an hour in the slow tier. */
-const many = perTier({ quick: 1_200, slow: 10_000 });
+const many = perTier({ quick: 1_200, long: 10_000 });
 
 describe("many calls that await an analysis", () => {
   /** Has a client's calls of one time wait for their analyses. */

@@ -135,7 +135,7 @@ describe("a callee who asked to be called back", () => {
     expect(await rowIfAny(bench, { id: toTryId(call.id, 3) })).toBeUndefined();
   });
 
-  it.each([5, 1].slice(0, perTier({ quick: 1, slow: 2 })))(
+  it.each([5, 1].slice(0, perTier({ quick: 1, long: 2 })))(
     "has a waiting retry become the call-back, in %s hours",
     async (hours) => {
       const { bench, call, report, next } = await dial({ agent: { retry } });

@@ -102,7 +102,7 @@ describe("a pool of calling numbers", () => {
             }
           },
         ),
-        { numRuns: perTier({ quick: 2, slow: 12 }) },
+        { numRuns: perTier({ quick: 2, long: 12 }) },
       );
     },
   );

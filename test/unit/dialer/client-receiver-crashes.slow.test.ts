@@ -91,6 +91,6 @@ it("gives each own receiver each of its events, and none of another client's, wh
         ),
       ).toEqual([]);
     }),
-    { numRuns: perTier({ quick: 2, slow: 6 }) },
+    { numRuns: perTier({ quick: 2, long: 6 }) },
   );
 });

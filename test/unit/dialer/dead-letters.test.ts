@@ -398,7 +398,7 @@ describe("a dead letter that is put back", () => {
           bench.dialed.length === 1 ? "PLACED" : "NEEDS_REVIEW",
         );
       }),
-      { numRuns: perTier({ quick: 3, slow: 20 }) },
+      { numRuns: perTier({ quick: 3, long: 20 }) },
     );
   });
 });

@@ -355,7 +355,7 @@ describe("delivering an event", () => {
           }
           expect(new Set(bench.posted.map(({ id }) => id)).size).toBe(3);
         }),
-        { numRuns: perTier({ quick: 2, slow: 10 }) },
+        { numRuns: perTier({ quick: 2, long: 10 }) },
       );
     },
   );

@@ -114,6 +114,6 @@ it("a cap holds for any processes at once, in any order of their reads and write
         expect(most).toBeLessThanOrEqual(room);
       },
     ),
-    { numRuns: perTier({ quick: 12, slow: 150 }) },
+    { numRuns: perTier({ quick: 12, long: 150 }) },
   );
 });

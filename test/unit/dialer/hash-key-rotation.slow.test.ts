@@ -477,6 +477,6 @@ it("nobody whom an operator or a callee has put onto the list is dialed, before,
         expect(body).toEqual({ listed: true });
       }
     }),
-    { numRuns: perTier({ quick: 15, slow: 50 }) },
+    { numRuns: perTier({ quick: 15, long: 50 }) },
   );
 });

@@ -86,7 +86,7 @@ describe("calling hours", () => {
     expect(iso((await rowOf(bench, tollFree)).dueAt)).toBe("2026-06-01T22:00:02");
   });
 
-  it.each(["2026-07-15", "2026-01-15"].slice(0, perTier({ quick: 1, slow: 2 })))(
+  it.each(["2026-07-15", "2026-01-15"].slice(0, perTier({ quick: 1, long: 2 })))(
     "of 8 to 21 o'clock are kept at each place, whatever the hour of %s",
     inSlowTier,
     async (date) => {

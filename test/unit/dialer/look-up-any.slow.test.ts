@@ -88,7 +88,7 @@ describe("calls of unknown outcome in any number", () => {
           }
         },
       ),
-      { numRuns: perTier({ quick: 6, slow: 20 }) },
+      { numRuns: perTier({ quick: 6, long: 20 }) },
     );
   });
 });

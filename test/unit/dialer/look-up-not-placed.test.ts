@@ -190,7 +190,7 @@ describe("calls whose records tell what became of each attempt", () => {
             }
           },
         ),
-        { numRuns: perTier({ quick: 4, slow: 15 }) },
+        { numRuns: perTier({ quick: 4, long: 15 }) },
       );
     },
   );

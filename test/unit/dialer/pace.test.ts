@@ -53,7 +53,7 @@ describe("a paced account", () => {
     { rate: 20, answerMs: 1_500, consumers: 20 },
     { rate: 50, answerMs: 1_000, consumers: 20 },
   ];
-  it.each(long.slice(0, perTier({ quick: 1, slow: 2 })))(
+  it.each(long.slice(0, perTier({ quick: 1, long: 2 })))(
     "is used where its provider takes long: $rate a second, $answerMs ms",
     async (one) => {
       const { rate, answerMs, consumers } = one;

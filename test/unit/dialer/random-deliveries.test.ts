@@ -12,7 +12,7 @@ import { createRouteTable, parseDialPlan } from "#test/support/plans.ts";
 import { toCall } from "#shared/calls/call-row.ts";
 
 /** Number of random deliveries: with plans, rows, orders, slow and failing ports, providers and checks. */
-const deliveries = perTier({ quick: 20, slow: 200 });
+const deliveries = perTier({ quick: 20, long: 200 });
 const seed = Number(process.env["SEED"] ?? 1);
 
 /** Lists what must never be, of what a delivery has left behind. */

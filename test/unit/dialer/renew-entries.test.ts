@@ -83,7 +83,7 @@ it("a renewal neither undoes an operator's removal nor loses a number", async ()
       if (given.removes === 0) expect(await stands()).toBe(true);
       if (given.adds === 0 && (await removed)) expect(await stands()).toBe(false);
     }),
-    { numRuns: perTier({ quick: 12, slow: 150 }) },
+    { numRuns: perTier({ quick: 12, long: 150 }) },
   );
 });
 

@@ -151,7 +151,7 @@ it("a page of long lists takes no more statements than an invocation has", inSlo
   const bench = createDialerBench();
   const { deps } = bench;
   const hashes = numbers(10_000);
-  const lists = perTier({ quick: 8, slow: 40 });
+  const lists = perTier({ quick: 8, long: 40 });
   for (let n = 0; n < lists; n++) await appendEntry({ kind: "list", entries: hashes }, deps);
   let replayed: Awaited<ReturnType<typeof replayJournal>> = { isJournalDone: false };
   for (let sweeps = 1; replayed.isJournalDone !== true; sweeps++) {

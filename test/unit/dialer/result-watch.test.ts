@@ -221,7 +221,7 @@ describe("results of an agent", () => {
           );
         },
       ),
-      { numRuns: perTier({ quick: 10, slow: 100 }) },
+      { numRuns: perTier({ quick: 10, long: 100 }) },
     );
   });
 });

@@ -160,7 +160,7 @@ describe("the schema of an event's body", () => {
           expect(eventBodySchemas[type].parse(body)).toEqual(body);
         }
       }),
-      { numRuns: perTier({ quick: 60, slow: 2_000 }) },
+      { numRuns: perTier({ quick: 60, long: 2_000 }) },
     );
   });
 

@@ -236,7 +236,7 @@ describe("a phone number", () => {
         const found = readNumber(text, country);
         if ("number" in found) expect(isE164(found.number)).toBe(true);
       }),
-      { numRuns: perTier({ quick: 60, slow: 3_000 }) },
+      { numRuns: perTier({ quick: 60, long: 3_000 }) },
     );
   });
 });
@@ -276,7 +276,7 @@ describe("the limits of a row", () => {
         expect(leads.length === 1).toBe(judged.success);
         if (judged.success) expect(leads[0]?.call).toEqual(judged.data);
       }),
-      { numRuns: perTier({ quick: 15, slow: 500 }) },
+      { numRuns: perTier({ quick: 15, long: 500 }) },
     );
   });
 

@@ -266,7 +266,7 @@ describe("an interrupted sending", () => {
         expect((await send(leads, { lost }).catch(refusedAsSent)).partsSent).toBe(3);
         expect([...accepted.values()].map((ids) => ids.size)).toEqual(Array(10).fill(1));
       }),
-      { numRuns: perTier({ quick: 5, slow: 50 }) },
+      { numRuns: perTier({ quick: 5, long: 50 }) },
     );
   });
 });

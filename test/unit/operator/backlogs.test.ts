@@ -179,7 +179,7 @@ describe("GET /operator/backlogs", () => {
       );
     };
     await fc.assert(fc.asyncProperty(ages, fc.integer({ min: 1, max: 4 }), property), {
-      numRuns: perTier({ quick: 3, slow: 30 }),
+      numRuns: perTier({ quick: 3, long: 30 }),
     });
   });
 

@@ -279,7 +279,7 @@ describe("an action on all calls that fit a filter", () => {
             }
           },
         ),
-        { numRuns: perTier({ quick: 6, slow: 60 }) },
+        { numRuns: perTier({ quick: 6, long: 60 }) },
       );
     },
   );

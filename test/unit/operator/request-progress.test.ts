@@ -35,7 +35,7 @@ describe("the counts of a request", () => {
         }
         expect(bench.read).toBeLessThanOrEqual(total + bench.now);
       }),
-      { numRuns: perTier({ quick: 3, slow: 30 }) },
+      { numRuns: perTier({ quick: 3, long: 30 }) },
     );
   });
 

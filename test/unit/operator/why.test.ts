@@ -219,7 +219,7 @@ describe("why calls wait", () => {
       }
     };
     await fc.assert(fc.asyncProperty(situations, property), {
-      numRuns: perTier({ quick: 6, slow: 80 }),
+      numRuns: perTier({ quick: 6, long: 80 }),
     });
   });
 

@@ -148,7 +148,7 @@ describe("the usage of a call", () => {
           expect(ends.reduce((sum, { count }) => sum + count, 0)).toBe(isOver || wasOver ? 1 : 0);
         },
       ),
-      { numRuns: perTier({ quick: 300, slow: 3000 }) },
+      { numRuns: perTier({ quick: 300, long: 3000 }) },
     );
   });
 

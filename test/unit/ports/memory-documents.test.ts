@@ -5,4 +5,4 @@ import { perTier } from "#test/support/per-tier.ts";
 
 const create = async (now: () => number) =>
   createMemoryDocuments(now, randomId, new Map(), Date.now);
-describeDocuments("memory", create, { runs: perTier({ quick: 6, slow: 60 }) });
+describeDocuments("memory", create, { runs: perTier({ quick: 6, long: 60 }) });

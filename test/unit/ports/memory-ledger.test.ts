@@ -8,10 +8,10 @@ const told = statesWhere(({ purge }) => purge !== "never");
 
 describeCallLedger("memory", async () => createMemoryLedger(), {
   told,
-  runs: perTier({ quick: 2, slow: 20 }),
+  runs: perTier({ quick: 2, long: 20 }),
 });
 
 describeCallLedger("memory with short pages", async () => withShortPages(createMemoryLedger()), {
   told,
-  runs: perTier({ quick: 2, slow: 20 }),
+  runs: perTier({ quick: 2, long: 20 }),
 });

@@ -130,7 +130,7 @@ describe("twilio", () => {
           agent_id: call.request.agent_id,
         });
       }),
-      { numRuns: perTier({ quick: 20, slow: 60 }) },
+      { numRuns: perTier({ quick: 20, long: 60 }) },
     );
   });
 

@@ -131,7 +131,7 @@ describe("vonage", () => {
         expect(sent).toHaveProperty("ncco", connectTo(carried));
         expect(Buffer.byteLength(JSON.stringify(carried))).toBeLessThanOrEqual(512);
       }),
-      { numRuns: perTier({ quick: 10, slow: 30 }) },
+      { numRuns: perTier({ quick: 10, long: 30 }) },
     );
   });
 

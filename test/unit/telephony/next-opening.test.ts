@@ -147,7 +147,7 @@ describe("the next opening", () => {
         fc.property(cases, marginMs, ([rules, zoneNames_, from], margin) =>
           agrees(rules, zoneNames_, from, margin),
         ),
-        { numRuns: perTier({ quick: 8, slow: 30 }) },
+        { numRuns: perTier({ quick: 8, long: 30 }) },
       );
     },
   );
@@ -183,7 +183,7 @@ describe("the next opening", () => {
           if (from + preliminaryMs <= first) expect(later).toBe(first);
         },
       ),
-      { numRuns: perTier({ quick: 8, slow: 100 }) },
+      { numRuns: perTier({ quick: 8, long: 100 }) },
     );
   });
 });

@@ -300,7 +300,7 @@ describe("live calls", () => {
           }
         },
       ),
-      { numRuns: perTier({ quick: 6, slow: 20 }) },
+      { numRuns: perTier({ quick: 6, long: 20 }) },
     );
   });
 });
