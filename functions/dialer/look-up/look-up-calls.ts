@@ -8,6 +8,7 @@ import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { findOwnId, type FoundPlaced, findPeriod } from "./match-call.ts";
 import { createCaps } from "../record/number-caps.ts";
+import { countAgain, isGivenBack } from "../record/count-again.ts";
 import { requestLimits } from "#shared/rules/gates.ts";
 import { createResolver } from "#shared/rules/resolved-call.ts";
 import { createSemaphore } from "../runtime/fair-semaphore.ts";
@@ -111,7 +112,7 @@ async function lookUpOne(
  */
 export async function findNow(
   lookUp: LookUp,
-  deps: RowDeps & Pick<DialerDeps, "queue">,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<void> {
   const found = await ask(lookUp, deps).catch((error: unknown) => {
     throw new ProviderUnreachableError(error);
@@ -158,12 +159,13 @@ async function ask(
 async function settleFound(
   found: FoundPlaced,
   lookUp: LookUp,
-  deps: RowDeps & Pick<DialerDeps, "queue">,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<boolean> {
   const { row } = lookUp;
   const providerCallId = await findOwnId(found, lookUp, deps);
   const claim = row.claims.at(-1);
   if (providerCallId === undefined || claim === undefined) return false;
+  if (isGivenBack(row)) await countAgain({ row, claim }, row.route, deps);
   const at = deps.clock.now();
   const pollAt = findNextPollAt(row, at, deps);
   const base = { id: row.id, claim, state: "PLACED", reason: "found", at } as const;

@@ -1,5 +1,7 @@
 import DataLoader from "dataloader";
 import { errorForLog } from "#shared/lib/log.ts";
+import type { Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import { countCalls, dayKeyOf, leaveCalls, nextDayAt } from "#shared/policy/day-counts.ts";
 import type { AccountDays } from "#shared/rules/calls-per-day.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
@@ -75,4 +77,21 @@ async function leaveDay(
     log("warning", "guard.release_failed", { call_id: first.row.id, error: errorForLog(error) });
   });
   return claims;
+}
+
+/**
+ * Counts a call that may have rung towards the day of its claim, whether or not its account has room.
+ *
+ * @returns a function that gives the count back
+ */
+export async function countOnDay(
+  { claimedAt }: Pick<CallRow, "claimedAt">,
+  route: Route,
+  { documents, clock, settings }: Pick<DialerDeps, "documents" | "clock" | "settings">,
+): Promise<() => Promise<void>> {
+  const { name: account, callsPerDay } = settings.table.account(route);
+  if (callsPerDay === undefined) return async () => undefined;
+  const counted = { at: claimedAt ?? clock.now(), calls: 1 };
+  await countCalls({ account }, { ...counted, limit: Infinity }, documents);
+  return async () => void (await leaveCalls({ account }, counted, documents));
 }

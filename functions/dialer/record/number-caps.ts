@@ -21,6 +21,8 @@ type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | u
 interface Counted {
   row: CallRow;
   version: string;
+  /** Present: the phone may have rung already, whether or not its number had room. */
+  mayHaveRung?: true;
 }
 
 type Entry = StoredDocument<"cap">["value"]["entries"][number];
@@ -31,7 +33,7 @@ type Entry = StoredDocument<"cap">["value"]["entries"][number];
  */
 function addEntry(
   entries: readonly Entry[],
-  { row, version }: Counted,
+  { row, version, mayHaveRung }: Counted,
   {
     caps,
     at,
@@ -49,7 +51,7 @@ function addEntry(
   }
   const times = [...others, ...elsewhere].map((one) => one.at);
   const free = freeAt(times, caps, at);
-  if (free > at && !hasEntry) return { freeAt: free };
+  if (free > at && !hasEntry && mayHaveRung === undefined) return { freeAt: free };
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 
@@ -238,8 +240,8 @@ export function createCaps(deps: CapDeps) {
 }
 export type Caps = ReturnType<typeof createCaps>;
 
-/** Counts a call that may have rung although its claim was released. A number without room rests anyway. */
-export async function countAgain(counted: Counted, route: Route, deps: CapDeps): Promise<void> {
+/** Counts a call that may have rung, whether or not its number has room. */
+export async function countOnCaps(counted: Counted, route: Route, deps: CapDeps): Promise<void> {
   const permit = Promise.resolve({ permitAt: deps.clock.now() });
-  await createCaps(deps).count(counted, route, permit);
+  await createCaps(deps).count({ ...counted, mayHaveRung: true }, route, permit);
 }

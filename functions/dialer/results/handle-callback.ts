@@ -9,7 +9,7 @@ import { findNow } from "../look-up/look-up-calls.ts";
 import { pollNow } from "./poll-call.ts";
 import { doubtRelease } from "#shared/calls/lost-claim.ts";
 import type { Write } from "#shared/calls/transitions.ts";
-import { countAgain } from "../record/number-caps.ts";
+import { countAgain } from "../record/count-again.ts";
 import { changeRows } from "../record/change-rows.ts";
 import { unknownDueAt } from "../record/due-times.ts";
 import { awaitHolder } from "./await-holder.ts";
@@ -88,7 +88,10 @@ function restOf(account: string, { memory, clock }: Pick<DialerDeps, "memory" | 
   return Math.max(0, Math.ceil((slowAt + restMs - clock.now()) / 1000));
 }
 
-async function lookUpNow(row: CallRow, deps: RowDeps & Pick<DialerDeps, "queue">): Promise<void> {
+async function lookUpNow(
+  row: CallRow,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
+): Promise<void> {
   const { route, claimedAt } = row;
   const call = toCall(row);
   if (route === null || claimedAt === null || call === undefined) return;
@@ -97,10 +100,9 @@ async function lookUpNow(row: CallRow, deps: RowDeps & Pick<DialerDeps, "queue">
 }
 
 /**
- * Turns a waiting call UNKNOWN, and counts it towards its number's caps again. A row that others have changed is left to
- * the next delivery.
+ * Turns a waiting call UNKNOWN, and counts it again. A row that others have changed is left to the next delivery.
  *
- * @throws if the ledger or the caps could not be reached
+ * @throws if the ledger or the counts could not be reached
  */
 async function doubt(
   row: CallRow,
@@ -109,11 +111,12 @@ async function doubt(
 ): Promise<void> {
   const { route } = row;
   if (route === null) return;
-  await countAgain({ row, version: claim }, route, deps);
+  const giveBack = await countAgain({ row, claim }, route, deps);
   const due = { ...row, unknownSince: null };
   const change = (one: CallRow, write: Write) => {
     const dueAt = unknownDueAt(due, { now: write.at, fraction: 0 }, deps);
     return doubtRelease(one, { claim, dueAt }, write);
   };
-  await changeRows([row], change, deps);
+  const { changed } = await changeRows([row], change, deps);
+  if (changed.length === 0) await giveBack();
 }

@@ -14,7 +14,7 @@ import type { DialerDeps, RowDeps } from "../runtime/context.ts";
 import { halts } from "#shared/rules/gates.ts";
 import { readWithSuspension } from "../runtime/epoch.ts";
 import { changeRows } from "../record/change-rows.ts";
-import { countAgain } from "../record/number-caps.ts";
+import { countAgain, isGivenBack } from "../record/count-again.ts";
 import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { retryLater } from "../runtime/retry-later.ts";
@@ -178,9 +178,10 @@ async function recordOptOut(
 async function settleFound(
   row: CallRow,
   claim: string,
-  deps: RowDeps & Pick<DialerDeps, "queue">,
+  deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<void> {
   const at = deps.clock.now();
+  if (row.route !== null && isGivenBack(row)) await countAgain({ row, claim }, row.route, deps);
   // Its result is still to be written, and is its end. An agent's `retry` needs the call until then.
   const pollAt = findNextPollAt(row, at, deps);
   const found = { id: row.id, claim, state: "PLACED", reason: "found", at, pollAt } as const;
@@ -188,8 +189,8 @@ async function settleFound(
 }
 
 /**
- * Writes that a claim has placed the call, though a restore lost it or its own answer said otherwise. The call counts
- * towards its number's caps again.
+ * Writes that a claim has placed the call, though a restore lost it or its own answer said otherwise. The call is
+ * counted again.
  *
  * @param isRefused true if the claim's own answer said that nothing was placed
  * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays
@@ -205,14 +206,15 @@ async function proveClaim(
   const claimedAt = row.claimedAt ?? at;
   const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
   const proved = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
-  if (isRefused) await countAgain({ row, version: claim }, route, deps);
+  const giveBack = isRefused ? await countAgain({ row, claim }, route, deps) : undefined;
   const { changed, conflicts } = await changeRows(
     [row],
     (one, write) => proveClaimPlaced(one, proved, write),
     deps,
   );
-  if (conflicts > 0) throw conflict();
   const isProved = changed.length > 0;
+  if (!isProved) await giveBack?.();
+  if (conflicts > 0) throw conflict();
   if (!isProved || isRefused || ["REDIALED", "CANCELLED"].includes(state)) {
     deps.log("alarm", "call.placed_late", { call_id: id, state });
   }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
+import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
@@ -10,7 +12,9 @@ import {
   documentOf,
   due,
   idsDialed,
+  ownAccount,
   put,
+  putDocument,
   putIn,
   rowOf,
   sendEach,
@@ -28,8 +32,8 @@ const route = routeFrom("webhook", webhook);
 
 const maxCalls = { count: 2, days: 1 };
 
-function createBench(result = talked): Bench {
-  const bench = createDialerBench({ plan: { results: { waitMinutes: 30 }, maxCalls } });
+function createBench(result = talked, more: object = {}): Bench {
+  const bench = createDialerBench({ plan: { results: { waitMinutes: 30 }, maxCalls, ...more } });
   bench.told = async () => ({ kind: "reported", result });
   return bench;
 }
@@ -49,6 +53,16 @@ async function report(bench: Bench, { id }: CallRow, claim: string | undefined) 
   await bench.eventsQueue.send({ kind: "callback", account: "webhook", signed, ...call });
   return bench.deliverEvents();
 }
+
+const capEntries = async (bench: Bench, { numberHash }: CallRow) =>
+  (await documentOf(bench, "cap", numberHash))?.value.entries;
+
+/** Returns how many calls the account has placed today. */
+async function countedToday({ documents, now }: Bench, account: string): Promise<number> {
+  return countedIn(await documents.read([dayKeyOf({ account }, now())]), { account }, now());
+}
+
+const daily = { providers: { webhook: { callsPerDay: 1 } } };
 
 const refusal = { kind: "not_placed", code: "http_503" } as const;
 
@@ -80,10 +94,64 @@ describe("a signed callback of a call whose own answer said that nothing was pla
   it("counts towards the caps of its number again", async () => {
     const bench = createBench();
     const { row, claim } = await answered(bench, refusal);
-    const entries = async () => (await documentOf(bench, "cap", row.numberHash))?.value;
-    expect(await entries()).toMatchObject({ entries: [] });
+    expect(await capEntries(bench, row)).toEqual([]);
     await report(bench, row, claim);
-    expect(await entries()).toMatchObject({ entries: [{ call: row.id, claim }] });
+    expect(await capEntries(bench, row)).toMatchObject([{ call: row.id, claim }]);
+  });
+
+  it("counts towards the caps of its number though another call has taken the room", async () => {
+    const bench = createBench(talked, { maxCalls: { count: 1, days: 1 } });
+    const { row, claim } = await answered(bench, refusal);
+    const other = { call: "other", claim: "other", at: bench.now() };
+    const name = { kind: "cap", key: row.numberHash } as const;
+    await putDocument(bench, name, { entries: [other] });
+    await report(bench, row, claim);
+    expect(await capEntries(bench, row)).toMatchObject([other, { call: row.id, claim }]);
+  });
+
+  it.each([
+    ["WAITING", refusal],
+    ["REJECTED", { kind: "rejected", code: "http_404" }],
+    ["NEEDS_REVIEW", { kind: "forbidden", code: "http_403" }],
+  ] as const)("counts once towards its account's day if it is %s", async (state, answer) => {
+    const bench = createBench(talked, daily);
+    const { row, claim } = await answered(bench, answer);
+    expect(row.state).toBe(state);
+    expect(await countedToday(bench, ownAccount)).toBe(0);
+    for (let times = 0; times < 2; times++) {
+      await report(bench, row, claim);
+      expect(await countedToday(bench, ownAccount)).toBe(1);
+      expect(await capEntries(bench, row)).toMatchObject([{ call: row.id, claim }]);
+    }
+    bench.answer = async () => ({ kind: "placed" });
+    await sendEach(bench, aCallNow(bench));
+    await bench.deliver();
+    expect(idsDialed(bench)).toHaveLength(1);
+  });
+
+  it("counts once towards its account's day though others write its row first", async () => {
+    const bench = createBench(talked, daily);
+    const { row, claim } = await answered(bench, refusal);
+    const { write } = bench.deps.ledger;
+    let writes = 0;
+    bench.breakLedger({
+      write: async (changes) => {
+        writes += 1;
+        return writes === 1 ? changes.map(() => false) : write(changes);
+      },
+    });
+    await report(bench, row, claim);
+    expect(writes).toBeGreaterThan(1);
+    expect(await stateOf(bench, row)).toBe("PLACED");
+    expect(await countedToday(bench, ownAccount)).toBe(1);
+  });
+
+  it("does not count a call again whose outcome was unknown", async () => {
+    const bench = createBench(talked, daily);
+    const { row, claim } = await answered(bench, { kind: "unknown", code: "timeout" });
+    await report(bench, row, claim);
+    expect(await stateOf(bench, row)).toBe("PLACED");
+    expect(await countedToday(bench, ownAccount)).toBe(1);
   });
 
   it("is told once, though it comes twice", async () => {
@@ -169,7 +237,7 @@ describe("an unsigned callback of a call whose own answer said that nothing was 
   };
 
   it("ends its dialing until the provider's record says more", async () => {
-    const bench = createResultsBench({}, { maxCalls });
+    const bench = createResultsBench({}, { maxCalls, providers: { twilio: { callsPerDay: 1 } } });
     const { row, claim } = await answered(bench, refusal);
     expect(await hint(bench, row, claim)).toEqual([{ retryAfterSeconds: 1 }]);
     expect(await rowOf(bench, row)).toMatchObject({
@@ -181,11 +249,24 @@ describe("an unsigned callback of a call whose own answer said that nothing was 
     expect(await documentOf(bench, "cap", row.numberHash)).toMatchObject({
       value: { entries: [{ call: row.id, claim }] },
     });
+    expect(await countedToday(bench, accountNameOf(twilio))).toBe(1);
     bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
     bench.advance(1_000);
     expect(await bench.deliverEvents()).toEqual(["ack"]);
     expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", providerCallId: "CA_found" });
+    expect(await countedToday(bench, accountNameOf(twilio))).toBe(1);
     expect(idsDialed(bench)).toHaveLength(1);
+  });
+
+  it("counts a call that waited for review once its provider's record has it", async () => {
+    const bench = createResultsBench({}, { maxCalls, providers: { twilio: { callsPerDay: 1 } } });
+    const { row, claim } = await answered(bench, { kind: "forbidden", code: "http_403" });
+    expect(row.state).toBe("NEEDS_REVIEW");
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    await hint(bench, row, claim);
+    expect(await stateOf(bench, row)).toBe("PLACED");
+    expect(await countedToday(bench, accountNameOf(twilio))).toBe(1);
+    expect(await capEntries(bench, row)).toMatchObject([{ call: row.id, claim }]);
   });
 
   it("changes nothing of a call that was rejected, or under a claim that it never had", async () => {
