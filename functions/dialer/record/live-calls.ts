@@ -45,13 +45,19 @@ async function readParts(account: string, limit: number, deps: LiveDeps): Promis
   });
 }
 
-async function writePart(
-  { key, seen, value }: PartRead,
+/** Writes parts together. Returns for each whether it still had the version that was read. */
+async function writeParts(
+  parts: readonly PartRead[],
   { documents, clock, random }: LiveDeps,
-): Promise<boolean> {
+): Promise<boolean[]> {
+  if (parts.length === 0) return [];
   const expiresAt = clock.now() + meanLifeMs;
-  const next = { kind: "live-calls" as const, key, version: random.version(), value, expiresAt };
-  return (await documents.write([{ next, seen }]))[0] === true;
+  return documents.write(
+    parts.map(({ key, seen, value }) => {
+      const version = random.version();
+      return { next: { kind: "live-calls" as const, key, version, value, expiresAt }, seen };
+    }),
+  );
 }
 
 /** Adds the claimed calls of one delivery to the live calls. Those added at the same time share writes. */
@@ -99,7 +105,10 @@ async function enterAll(
     const parted = [...chosen].flatMap(([part, own]) =>
       part === undefined ? [] : [{ part, own }],
     );
-    const written = await Promise.all(parted.map(({ part }) => writePart(part, deps)));
+    const written = await writeParts(
+      parted.map(({ part }) => part),
+      deps,
+    );
     for (const [index, { own }] of parted.entries()) {
       if (written[index] === true) for (const one of own) entered.add(one);
     }
@@ -181,7 +190,7 @@ async function leaveAccount(
       const meanMs = meanAfter(part.value.meanMs, measured, deps.clock.now());
       return [{ ...part, value: { ...part.value, entries, meanMs } }];
     });
-    const written = await Promise.all(changed.map((part) => writePart(part, deps)));
+    const written = await writeParts(changed, deps);
     if (written.every(Boolean)) return;
   }
   throw new Error("the live calls were changed by others each time");
@@ -206,10 +215,12 @@ export async function gatherLive(account: string, limit: number, deps: LiveDeps)
   if (moved.length === 0 && count === first.value.parts) return;
   const value = { ...first.value, entries: [...entries, ...moved], parts: count };
   // An entry that is in two documents for a moment counts once, and leaves both.
-  if (!(await writePart({ ...first, value }, deps))) return;
+  const [isWritten] = await writeParts([{ ...first, value }], deps);
+  if (isWritten !== true) return;
   const emptied = former.filter((part) => part.value.entries.length > 0);
-  await Promise.all(
-    emptied.map((part) => writePart({ ...part, value: { ...part.value, entries: [] } }, deps)),
+  await writeParts(
+    emptied.map((part) => ({ ...part, value: { ...part.value, entries: [] } })),
+    deps,
   );
 }
 

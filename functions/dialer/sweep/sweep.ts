@@ -23,6 +23,7 @@ const parts = {
   unknown: { ms: 15_000, statements: 200 },
   events: { ms: 5_000, statements: 60 },
   clientReceiverEvents: { ms: 8_000, statements: 80 },
+  lines: { ms: 5_000, statements: 200 },
 };
 
 /**
@@ -101,7 +102,7 @@ async function runPhases(
   // Waiting rows are the dispatcher's. A sweep checks that one runs.
   await run(() => watchDispatcher(deps), undefined);
   const overdue = await run(() => logGauges(last, deps), {});
-  await run(() => sweepLiveCalls(deps), undefined);
+  await run(() => sweepLiveCalls(last, begin(parts.lines), deps), undefined);
   await run(() => recordKeyNames(deps), undefined);
 
   const size = await run(() => watchSize(last, deps), {});

@@ -37,13 +37,15 @@ async function sweepWith(
   if (lastKey === undefined) throw new Error("so many calls have two documents");
   await putDocument(bench, lastKey, { entries, meanMs: null });
   await put(bench, ...stored);
-  await sweepLiveCalls(bench.deps);
+  await sweepOnce(bench);
   // A removed call did not end just now, so its duration is not measured.
   expect((await bench.documents.read([lastKey])).get(lastKey.kind, lastKey.key)?.value.meanMs).toBe(
     null,
   );
   return leftIn(bench);
 }
+
+const sweepOnce = ({ deps }: Bench) => sweepLiveCalls({ epoch: 1 }, { isOver: () => false }, deps);
 
 async function leftIn(bench: Bench, most = limit) {
   const read = await bench.documents.read(liveKeysOf(account, most));
@@ -101,7 +103,7 @@ describe("a sweep of live calls", () => {
     };
     const ids = Array.from({ length: limit }, (_, n) => `call_${n}`);
     expect(new Set(await enter(ids))).toEqual(new Set([true]));
-    await sweepLiveCalls(bench.deps);
+    await sweepOnce(bench);
     bench.changePlan(plan(25));
     const end = (some: readonly string[]) =>
       leaveLive(
@@ -111,7 +113,7 @@ describe("a sweep of live calls", () => {
     await end(ids.slice(0, 5));
     // The dialer knows them at once, dispatchers and forecasts after the next sweep.
     expect(await enter(["call_other"])).toEqual([false]);
-    await sweepLiveCalls(bench.deps);
+    await sweepOnce(bench);
     expect(await leftIn(bench, 25)).toHaveLength(35);
     await end(ids.slice(5, 15));
     expect(await enter(["call_other"])).toEqual([false]);
@@ -123,6 +125,41 @@ describe("a sweep of live calls", () => {
   it("asks nothing where no account has a limit", async () => {
     const bench = createBench();
     bench.breakDocuments({ read: () => Promise.reject(new Error("not asked")) });
-    await sweepLiveCalls(bench.deps);
+    await sweepOnce(bench);
+  });
+
+  it("of 500 accounts with ended calls keeps to an invocation's statements, and all have their turn", async () => {
+    const names = Array.from({ length: 500 }, (_, n) => `twilio-${n}`);
+    const [agent] = Object.values(twilio.agents);
+    const bench = createBench(
+      {},
+      {
+        agents: Object.fromEntries(names.map((name) => [name, { ...agent, provider: name }])),
+        providers: Object.fromEntries(
+          names.map((name) => [name, { type: "twilio", liveCalls: limit, maxCallMinutes }]),
+        ),
+      },
+    );
+    const keys = names.flatMap((name) => liveKeysOf(name, limit).slice(0, 1));
+    /** Accounts with an ended call, which has no row. */
+    const full = async () => {
+      const read = await bench.documents.read(keys);
+      return keys.filter(({ kind, key }) => (read.get(kind, key)?.value.entries ?? []).length > 0);
+    };
+    const swept = new Set<string>();
+    for (let minute = 0; minute < names.length / 20; minute++) {
+      const left = new Set((await full()).map(({ key }) => key));
+      for (const one of keys.filter(({ key }) => !left.has(key))) {
+        const entries = [{ call: `call ${minute}`, claim: "claim", at: bench.now() - lifeMs }];
+        await putDocument(bench, one, { entries, meanMs: null, parts: 2 });
+      }
+      await bench.sweep();
+      const after = new Set((await full()).map(({ key }) => key));
+      for (const { key } of keys) if (!after.has(key)) swept.add(key);
+      bench.advance(minuteMs);
+    }
+    expect(bench.eventsOf("sweep.failed")).toEqual([]);
+    expect(bench.eventsOf("live_calls.not_removed")).toEqual([]);
+    expect(swept.size).toBe(names.length);
   });
 });
