@@ -1,6 +1,5 @@
 import { backlogOfKey, type LevelOf, waitingLaneOf } from "#shared/calls/call-row.ts";
 import { timeOfId } from "#shared/calls/ids.ts";
-import { callBackLateMs } from "#shared/calls/tries.ts";
 import { findCallBacks, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
@@ -100,9 +99,8 @@ function findOver(
   const lifeMs = Math.min(within, plan.expireAfterHours * hourMs);
   const mayBePromised = isUrgent && findCallBacks(agentId, plan) !== undefined;
   return positions.flatMap(({ id, dueAt }) => {
-    const isOld = timeOfId(id) + lifeMs <= now;
-    // A promised call may be older, and ends soon after its own time.
-    const isOver = mayBePromised ? dueAt + callBackLateMs <= now || (isOld && dueAt <= now) : isOld;
+    // A promised call may be older, and ends soon after its own time, which a wait may have moved.
+    const isOver = mayBePromised ? dueAt <= now : timeOfId(id) + lifeMs <= now;
     return isOver ? { key, id } : [];
   });
 }

@@ -75,6 +75,23 @@ describe("a promised call", () => {
     expect(await rowOf(bench, next)).toMatchObject({ state: "EXPIRED", reason: "expired" });
     expect(told(bench, "call.expired")).toMatchObject([{ id: next.id, try: 2 }]);
   });
+
+  it("of an agent that was paused after it was postponed expires no later", async () => {
+    const { bench, report, next } = await dial();
+    const wished = inMs(bench, hourMs);
+    await report({ wished });
+    const busy = { kind: "not_placed", code: "busy", blamesNumber: true } as const;
+    bench.answer = async () => ({ ...busy, retryAfterSeconds: 900 });
+    bench.advance(hourMs - minuteMs);
+    await bench.simulate(120);
+    await pause(bench, { agent: "agent_sales" });
+    const { state, dueAt } = await rowOf(bench, next);
+    expect(state).toBe("WAITING");
+    expect(dueAt).toBeGreaterThan(Date.parse(wished) + 10 * minuteMs);
+    bench.advance(2 * hourMs);
+    await bench.upkeep();
+    expect(await rowOf(bench, next)).toMatchObject({ state: "EXPIRED", reason: "expired" });
+  });
 });
 
 describe("a promise at the end of `within`", () => {
