@@ -52,5 +52,12 @@ export async function pollAfter(bench: Bench, minutes: number): Promise<void> {
   await bench.deliverEvents();
 }
 
+/** The same with all deliveries of the minute after the sweep: a poll of many calls takes several. */
+export async function pollMinuteAfter(bench: Bench, minutes: number): Promise<void> {
+  bench.advance(minutes * minuteMs);
+  await bench.sweep();
+  await bench.simulateEvents(60);
+}
+
 export const resultOf = async (bench: Bench, call: { id: string }) =>
   (await rowOf(bench, call)).result;

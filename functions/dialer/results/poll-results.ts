@@ -26,6 +26,11 @@ const pagesMax = 20;
 const listedMin = 5;
 /** Maximum part of the interval between sweeps for which an account is polled. The next sweep has it polled again. */
 const partOfSweep = 0.8;
+/**
+ * Time for which one delivery polls an account. Then the poll goes behind the queue's other messages: with many accounts to
+ * poll, their deliveries would otherwise delay events.
+ */
+const deliveryMsMax = 10_000;
 /** Time limit of a list of five pages. */
 const listSecondsMax = 20;
 /** Consecutive failed records after which an account is not polled until the next sweep. */
@@ -56,20 +61,22 @@ interface Polling {
  * analyses are not waited for, and results become `unknown`, but only hours later, as the plan may be one before a deployment.
  *
  * @param poll.account name of the account in the dial plan
+ * @param poll.sentAt time of the sweep, in milliseconds since the epoch
  * @param deadline end of the invocation, in milliseconds since the epoch
- * @returns false if the invocation has too few statements left to continue. Another one has them
+ * @returns false if another delivery is to continue, as this one's time or statements are used up
  * @throws ProviderUnreachableError if the account does not answer. It is polled again after the next sweep
  * @throws if the ledger cannot be read or written. The message is then retried
  */
 export async function pollAccount(
-  { account, analyses }: { account: string; analyses?: true | undefined },
+  { account, sentAt, analyses }: { account: string; sentAt: number; analyses?: true | undefined },
   deps: DialerDeps,
   deadline: number,
 ): Promise<boolean> {
   const { clock, sweepSeconds, settings } = deps;
   const isPolled = [...findPlannedAccounts(settings.plan), testAccounts].includes(account);
   const begunAt = clock.now();
-  const endAt = Math.min(deadline - afterPollsMs, begunAt + sweepSeconds * 1000 * partOfSweep);
+  const sweepMs = sweepSeconds * 1000 * partOfSweep;
+  const endAt = Math.min(deadline - afterPollsMs, begunAt + Math.min(deliveryMsMax, sweepMs));
   let lanes: readonly Lane[] = [{ key: resultsLane({ account }) }];
   const own = createOwnFailures(true, deps);
   const polling = { endAt, endsOnly: false, own };
@@ -105,7 +112,7 @@ export async function pollAccount(
     if (isSpent(deps)) return false;
     if (isLast) break;
   }
-  return true;
+  return clock.now() < endAt || clock.now() >= sentAt + sweepMs;
 }
 
 /** A lane of due calls, and the position behind which it is read. */

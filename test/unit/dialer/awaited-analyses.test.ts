@@ -6,7 +6,14 @@ import type { ReadResult } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import { aCallNow, type Bench, put, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import { inSlowTier, perTier } from "#test/support/per-tier.ts";
-import { busy, completed, minuteMs, pollAfter, resultOf } from "#test/support/results-bench.ts";
+import {
+  busy,
+  completed,
+  minuteMs,
+  pollAfter,
+  resultOf,
+  pollMinuteAfter,
+} from "#test/support/results-bench.ts";
 
 const vapi = { provider: "vapi", agent: "a", from: "f" };
 const rule = { within: "14d", most: 2 };
@@ -84,11 +91,11 @@ describe("many calls that await an analysis", () => {
     });
     await pollAfter(bench, 2);
     expect(await resultOf(bench, other)).toMatchObject({ status: "busy" });
-    // The first one of all, and as many as an account is asked in a sweep.
+    // The first one of all, and as many as an account is asked in a delivery.
     expect(asked.indexOf(other.id)).toBe(0);
-    expect(asked).toHaveLength(96);
+    expect(asked).toHaveLength(20);
     // A sweep looks five times at lanes; its poll reads a page of the analyses, and this one result.
-    expect(counts).toEqual({ due: 5, rowsRead: 501, written: 96 });
+    expect(counts).toEqual({ due: 5, rowsRead: 501, written: 20 });
   });
 
   it("delay no result of another client once they are too late", inSlowTier, async () => {
@@ -137,7 +144,7 @@ describe("many calls that await an analysis", () => {
       asked += 1;
       return { ...completed, analysis: { isAnalyzed: false, requests: 6 } };
     };
-    await pollAfter(bench, 2);
+    await pollMinuteAfter(bench, 2);
     expect(asked).toBe(96 / 6);
   });
 

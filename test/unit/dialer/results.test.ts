@@ -5,6 +5,7 @@ import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
 import {
   pollAfter,
+  pollMinuteAfter,
   busy,
   completed,
   createBench,
@@ -147,7 +148,7 @@ describe("the result of a placed call", () => {
         times.push(bench.now());
         return live;
       };
-      await pollAfter(bench, 3);
+      await pollMinuteAfter(bench, 3);
       const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
       expect(Math.min(...gaps)).toBeGreaterThanOrEqual(2000);
       expect(times.length).toBeGreaterThanOrEqual(20);
