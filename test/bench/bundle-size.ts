@@ -61,11 +61,12 @@ export async function adapterGrowthBytes(): Promise<{ with: number; without: num
  * of the dialer's for paces above what a machine can do, and half a one for opt-outs and calls of former plans; one, and half
  * a one of the API's, for promised calls that go ahead, keys of made tokens, and names that logs leave out; half a one of both
  * for what later versions store; half a one of the dialer's for callbacks about refused calls; half a one of both for
- * queues that deliver nothing, and phones with two country codes.
+ * queues that deliver nothing, and phones with two country codes; half a one of the dialer's for the counts of calls that
+ * were dialed after all.
  */
 export const kibibytesMax = {
   api: { uploaded: 166.5, evaluated: 100 },
-  dialer: { uploaded: 192.5, evaluated: 150 },
+  dialer: { uploaded: 193, evaluated: 150 },
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

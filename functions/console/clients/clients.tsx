@@ -125,8 +125,7 @@ function PutClientForm() {
         <input name="waiting" type="number" min={1} />
       </label>
       <label class="choice">
-        <input name="reuse" type="checkbox" /> reuse a removed client's name: tokens can then read
-        its requests
+        <input name="reuse" type="checkbox" /> reuse a removed client's name
       </label>
       <button type="submit">Make or change the client</button>
     </form>

@@ -25,6 +25,7 @@ import {
   createBench,
   nothing,
   pollAfter,
+  pollMinuteAfter,
   twilio,
 } from "#test/support/results-bench.ts";
 import { retry } from "#test/support/retry-bench.ts";
@@ -258,7 +259,7 @@ describe("results of a split", () => {
       const agents = await dialEach(bench, 20);
       const ofA = [...agents.values()].filter((agent) => agent === "agent_a").length;
       bench.record = async () => busy;
-      await pollAfter(bench, 2);
+      await pollMinuteAfter(bench, 2);
       // Calls of agent_a were busy and are tried again; those of agent_b have no retry, so that their chains have ended.
       const first = await resultsOf(bench);
       expect(first.b.ended).toBe(20 - ofA);
