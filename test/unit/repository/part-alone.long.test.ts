@@ -12,8 +12,6 @@ import { filesImportedBy, specifiersIn, targetOf } from "#test/support/imports.t
 const root = resolve(import.meta.dirname, "../../..");
 type PartName = keyof typeof parts;
 const run = promisify(execFile);
-/** `npm run test:part` also takes the core, whose files the other parts hold, and runs the unit tests of each part. */
-const isLong = process.env["LONG"] === "1";
 /** Packages that types need besides those of a part. */
 const typing = ["typescript", "@types/node", "@types/aws-lambda", "@cloudflare/workers-types"];
 
@@ -119,7 +117,7 @@ async function runTests(folder: string, tests: Map<string, string[]>): Promise<v
   await run(process.execPath, [program, "run"], { cwd: folder, maxBuffer: 2 ** 26 });
 }
 
-it.each([...(isLong ? (["core"] as const) : []), "dialer", "API"] as const)(
+it.each(["core", "dialer", "API"] as const)(
   "the part %s stands alone, with its own packages",
   async (name) => {
     const folder = await mkdtemp(join(tmpdir(), "outbound-calls-part-"));
@@ -139,7 +137,6 @@ it.each([...(isLong ? (["core"] as const) : []), "dialer", "API"] as const)(
       await writeFile(join(folder, "all.mjs"), program);
       await run(process.execPath, ["all.mjs"], { cwd: folder });
       expect(modules.length).toBeGreaterThan(100);
-      if (!isLong) return;
       const tests = testsOf(files);
       await runTests(folder, tests);
       expect(tests.size).toBeGreaterThanOrEqual(30);
