@@ -1,17 +1,4 @@
-/**
- * Lets limits of seconds last some minutes. A function's ports time out after 4 s, and on a machine that does much else a local
- * engine may take longer, which is no trouble of the service. Tests of the limits themselves have a clock of their own.
- */
-const secondsFrom = 3;
-const patience = 30;
-const given = globalThis.setTimeout;
+/** Setup of tests whose engines may be slow. A worker that keeps its modules runs its setup before each file. */
+import { waitPatiently } from "./patience.ts";
 
-// A worker that keeps its modules runs its setup before each file.
-if (!("isPatient" in given)) {
-  globalThis.setTimeout = Object.assign(
-    (work: (...values: unknown[]) => void, ms = 0, ...values: unknown[]) =>
-      given(work, ms < secondsFrom * 1_000 ? ms : ms * patience, ...values),
-    given,
-    { isPatient: true },
-  );
-}
+waitPatiently();

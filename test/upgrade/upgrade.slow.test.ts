@@ -1,5 +1,6 @@
+import { waitPatiently } from "#test/support/patience.ts";
 import { readRows } from "#test/support/reads.ts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { eventIdOf, finishedEventIdOf } from "#shared/events/outbox-rows.ts";
 import type { StoredCall } from "./fixture-calls.ts";
@@ -17,6 +18,8 @@ const starts = { cloudflare: startCloudflare, aws: startAws };
 const cases = (await readFixtures()).flatMap((fixture) =>
   (["cloudflare", "aws"] as const).map((name) => ({ fixture, name, version: fixture.version })),
 );
+
+beforeAll(waitPatiently);
 
 describe.each(cases)("what $version has stored on $name", ({ fixture, name }) => {
   const stored = { ...fixture.rows, ...fixture.messages };
