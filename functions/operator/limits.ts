@@ -8,11 +8,7 @@ import { time, toIsoTime } from "../api/http/fields.ts";
 export const limitsSchema = z
   .array(
     z.strictObject({
-      reason: z
-        .string()
-        .check(
-          z.describe("The limit, by the `reason` of calls that wait for it, such as `live_calls`"),
-        ),
+      reason: z.string().check(z.describe("The limit, by the `reason` of calls that wait for it")),
       now: z.int(),
       limit: z.int(),
       oldest_at: z

@@ -5,7 +5,7 @@ const patience = 30;
  * Lets limits of seconds last some minutes. A function's ports time out after 4 s, and on a machine that does much else a local
  * engine may take longer, which is no trouble of the service. Tests of the limits themselves have a clock of their own.
  *
- * @returns what ends it
+ * @returns a function that ends it
  */
 export function waitPatiently(): () => void {
   const given = globalThis.setTimeout;

@@ -1539,7 +1539,7 @@ export interface components {
                 allowance: number | null;
                 /** @description Limits of the plan beside the pace, and how far each is used */
                 limits: {
-                    /** @description The limit, by the `reason` of calls that wait for it, such as `live_calls` */
+                    /** @description The limit, by the `reason` of calls that wait for it */
                     reason: string;
                     now: number;
                     limit: number;
@@ -3115,7 +3115,7 @@ export interface operations {
                             seen_pace: string | null;
                             /** @description Limits of the plan beside the pace, and how far each is used */
                             limits: {
-                                /** @description The limit, by the `reason` of calls that wait for it, such as `live_calls` */
+                                /** @description The limit, by the `reason` of calls that wait for it */
                                 reason: string;
                                 now: number;
                                 limit: number;

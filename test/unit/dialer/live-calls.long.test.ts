@@ -194,7 +194,7 @@ describe("live calls", () => {
     ]);
     bench.advance(2 * minuteMs);
     expect(await enter(young)).toBe(true);
-    await sweepLiveCalls(bench.deps);
+    await sweepLiveCalls({ epoch: 1 }, { isOver: () => false }, bench.deps);
     expect(await idsLive(bench, 5)).toEqual([dialing.id, young.id].toSorted());
   });
 

@@ -140,10 +140,10 @@ it("a call whose row cannot be read stays among the live ones", async () => {
       limit: 5,
     }).length;
   hideRows(bench);
-  await sweepLiveCalls(bench.deps);
+  await sweepLiveCalls({ epoch: 1 }, { isOver: () => false }, bench.deps);
   expect(await countLive()).toBe(1);
   bench.breakLedger({ read: async () => toRowsRead([], []) });
-  await sweepLiveCalls(bench.deps);
+  await sweepLiveCalls({ epoch: 1 }, { isOver: () => false }, bench.deps);
   expect(await countLive()).toBe(0);
 });
 
