@@ -4,26 +4,21 @@ import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-reque
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
 import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
-import { errorForLog } from "#shared/lib/log.ts";
-import { withTimeLimit } from "#shared/lib/retry.ts";
-import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
-import { ProviderUnreachableError } from "#shared/providers/provider.ts";
+import type { DialerDeps } from "../runtime/context.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import { lateUntil } from "./call-backs.ts";
 import { continueChains } from "./next-tries.ts";
 import { findPlannedAccounts } from "./send-polls.ts";
-import { pollOne } from "./poll-call.ts";
-import { createOwnFailures, type OwnFailures } from "./own-failures.ts";
+import { isSpent, pollEach, pollLists, type Polling } from "./poll-rows.ts";
+import { createOwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
-import { hourMs, minuteMs } from "#shared/lib/units.ts";
+import { hourMs } from "#shared/lib/units.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
 /** Maximum calls of an account that are polled at once. */
 const callsMax = 500;
 /** Maximum pages of calls per message. */
 const pagesMax = 20;
-/** From this number of calls on, a list is read first, which takes up to five requests. */
-const listedMin = 5;
 /** Maximum part of the interval between sweeps for which an account is polled. The next sweep has it polled again. */
 const partOfSweep = 0.8;
 /**
@@ -31,28 +26,10 @@ const partOfSweep = 0.8;
  * poll, their deliveries would otherwise delay events.
  */
 const deliveryMsMax = 10_000;
-/** Time limit of a list of five pages. */
-const listSecondsMax = 20;
-/** Consecutive failed records after which an account is not polled until the next sweep. */
-const failuresMax = 3;
 /** Time reserved for the last write and the acknowledgement of the message. */
 const afterPollsMs = 30_000;
-/** Maximum rest after the end of the polls: that of one request at the slowest pace. */
-const lastRestMs = 10_000;
-/** Statements that are left when polling ends: each of a delivery's ten accounts writes a last result. */
-const reservedStatements = 100;
 /** Age of a call from which its result is `unknown` if the plan has lost its account. */
 const goneMs = 4 * hourMs;
-/** Tolerated difference between this clock and the provider's. */
-const clockMarginMs = minuteMs;
-
-/** Limits of one round of polls. */
-interface Polling {
-  endAt: number;
-  /** True if only the results of calls that have ended are written. */
-  endsOnly: boolean;
-  own: OwnFailures;
-}
 
 /**
  * Polls an account for the due results of its placed calls, at most `pollsPerSecond`: by lists if many are due and
@@ -185,10 +162,6 @@ function inTurns(rows: readonly OpenRow[]): OpenRow[] {
   return turns.toSorted((one, other) => one.turn - other.turn).map(({ row }) => row);
 }
 
-function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">): boolean {
-  return statementsLeft() <= reservedStatements;
-}
-
 /**
  * Polls for the results of an account's live calls, as other calls wait for them to end. Writes only ends, and leaves
  * the calls' next polls unchanged.
@@ -217,90 +190,4 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
   const polling = { endAt, endsOnly: true, own: createOwnFailures(false, deps) };
   const left = await pollLists(open, polling, deps);
   await pollEach(left, polling, deps);
-}
-
-/**
- * Reads lists of an account's calls, and writes their results. One list usually has the calls of all routes. If not,
- * another is read.
- *
- * @returns the calls that no list has
- */
-async function pollLists(
-  rows: readonly OpenRow[],
-  { endAt, endsOnly, own: failures }: Polling,
-  deps: RowDeps & DecisionDeps & Pick<DialerDeps, "journal" | "rowsPerSecond" | "wakeDispatcher">,
-): Promise<readonly OpenRow[]> {
-  const { clock, settings, log } = deps;
-  let left = rows;
-  const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
-  for (const [key, route] of routes) {
-    const { listResults } = settings.providerOf(route);
-    // No list has an analysis, and for a call that ended long ago the wait for the analysis would begin early.
-    const own = left.filter((row) => JSON.stringify(row.route) === key && !awaitsAnalysis(row));
-    if (listResults === undefined || own.length < listedMin) continue;
-    await clock.sleep(1000 / settings.table.account(route).pollsPerSecond);
-    if (clock.now() >= endAt) break;
-    const askedAt = clock.now();
-    const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
-    const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
-      (error: unknown) => {
-        // If a key may read calls but not the list, the calls are polled one by one.
-        log("warning", "results.not_listed", {
-          account: route.account,
-          error: errorForLog(error),
-        });
-      },
-    );
-    const resultIn = ({ providerCallId }: OpenRow) => listed?.get(providerCallId ?? "");
-    // Calls whose callee opted out are polled one by one: their numbers are listed first.
-    const isListed = (row: OpenRow) => {
-      const result = resultIn(row);
-      if (result === undefined || result.optedOut === true || awaitsAnalysis(row)) return false;
-      // A retry after a voicemail must not come before the time that its record may name.
-      return row.tries?.callBacks === undefined || result.status !== "voicemail";
-    };
-    await failures.apart(left.filter(isListed), async (some) => {
-      // Not every list has the analysis: it is read from the record, once others have their results.
-      const analysis = { isAnalyzed: false };
-      const found = some.map((row) => ({ row, result: resultIn(row), analysis }));
-      const written = found.filter(({ result }) => !endsOnly || hasEnded(result));
-      await writeResults(written, askedAt, deps);
-    });
-    left = left.filter((row) => !isListed(row));
-  }
-  return left;
-}
-
-/**
- * Polls calls one by one. The next poll of a call whose record fails, or whose result cannot be handled, is postponed, so
- * that one which always fails does not block other calls.
- *
- * @throws ProviderUnreachableError if several records fail in a row
- */
-async function pollEach(
-  rows: readonly OpenRow[],
-  { endAt, endsOnly, own }: Polling,
-  deps: DialerDeps,
-): Promise<void> {
-  const { clock, settings } = deps;
-  let failures = 0;
-  for (const row of rows) {
-    const { pollsPerSecond } = settings.table.account(row.route);
-    const startAt = clock.now();
-    let requests = 1;
-    if (startAt >= endAt || isSpent(deps)) return;
-    try {
-      requests = await pollOne(row, { endsOnly }, deps);
-      failures = 0;
-    } catch (error) {
-      if (error instanceof ProviderUnreachableError) {
-        if (!endsOnly) await postpone([row], { isKept: false }, deps);
-        failures += 1;
-        if (failures === failuresMax) throw error;
-      } else await own.putBack(row, error);
-    }
-    // The sandbox needs no pause, and one client's test calls must not delay another's.
-    const restMs = row.route.provider === sandboxType ? 0 : (requests * 1000) / pollsPerSecond;
-    await clock.sleep(Math.min(startAt + restMs, endAt + lastRestMs) - clock.now());
-  }
 }
