@@ -4,7 +4,7 @@ import { attributeOf, readMetrics, readSpans, type ReadSpan } from "../support/c
 import { jsonRequest } from "../support/json-request.ts";
 import { token } from "../support/open-service.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { type PlatformUnderTest, until } from "../support/service.ts";
+import { type PlatformUnderTest, repeatUntil, until } from "../support/service.ts";
 import { useOpenService } from "../support/use-open-service.ts";
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -14,8 +14,6 @@ const number = "+13035550123";
 const name = "Zoë-Marker";
 const context = "context-marker";
 const secret = "header-marker";
-/** Time after which a request whose spans are not complete is sent once more. */
-const againMs = 20_000;
 
 /** Headers that are no `traceparent`: their requests have a trace of their own. */
 const hostile = [
@@ -79,23 +77,16 @@ export function describeTraces(platform: PlatformUnderTest): void {
       const names = new Set<string>(spansOf(requestId).map((span) => span.name));
       return steps.every((step) => names.has(step));
     };
-    /**
-     * Sends a request, and further ones until the collector has all spans of one. The service drops what a busy collector
-     * does not take within a second, and sends nothing more for a minute.
-     */
+    /** Sends a request, and further ones until the collector has all spans of one. */
     const traced = async (
       send: () => Promise<string>,
       isWhole: (requestId: string) => boolean = areWhole,
     ): Promise<string> => {
       const sent: string[] = [];
-      let nextAt = 0;
-      await until(async () => {
-        if (Date.now() > nextAt) {
-          sent.push(await send());
-          nextAt = Date.now() + againMs;
-        }
-        return sent.some(isWhole);
-      });
+      await repeatUntil(
+        async () => sent.push(await send()),
+        () => sent.some(isWhole),
+      );
       return sent.find(isWhole) ?? "";
     };
 

@@ -129,3 +129,24 @@ export async function until(
     await new Promise((next) => setTimeout(next, Math.max(everyMs, slowMs)));
   }
 }
+
+/** Time after which what may have been lost is done once more. */
+const againMs = 20_000;
+
+/**
+ * Acts, and acts again every 20 s, until a condition holds. For what may be dropped when a machine is busy: the service waits
+ * a second for a collector of traces, and then sends it nothing for a minute.
+ */
+export async function repeatUntil(
+  act: () => Promise<unknown>,
+  holds: () => boolean,
+): Promise<void> {
+  let nextAt = 0;
+  await until(async () => {
+    if (Date.now() >= nextAt) {
+      await act();
+      nextAt = Date.now() + againMs;
+    }
+    return holds();
+  });
+}

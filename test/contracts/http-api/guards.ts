@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { backlogOf, type CallRow, createFirstRow } from "#shared/calls/call-row.ts";
-import { dayMs } from "#shared/lib/units.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
 import { dayKeyOf } from "#shared/policy/day-counts.ts";
 import type { Documents } from "#shared/ports/documents.ts";
 import type { CallLedger } from "#shared/ports/ledger.ts";
@@ -76,8 +76,13 @@ export function describeGuardedClients(
   });
 }
 
-/** Forgets what the client has used, as a platform keeps its documents between tests. */
+/**
+ * Forgets what the client has used, as a platform keeps its documents between tests. The last minute of a day is waited out,
+ * as the next day counts anew.
+ */
 async function forget(documents: Documents): Promise<void> {
+  const leftMs = dayMs - (Date.now() % dayMs);
+  if (leftMs < minuteMs) await new Promise((passed) => setTimeout(passed, leftMs));
   const day = dayKeyOf({ client: "guarded" }, Date.now());
   await removeCurrent(documents, day, { kind: "client-waiting", key: "guarded" });
 }
