@@ -48,26 +48,20 @@ function tracedHandlers(
   deps: DialerDeps,
   collector: Collector,
 ): Pick<Handlers, "messages" | "events" | "sweep"> {
-  const traces = () => import("./traces/index.ts");
-  const traced =
-    (queue: QueueHandler): Handlers[QueueHandler] =>
-    async (delivered, deadline) => {
-      const { traceEvents, traceMessages } = await traces();
-      const begin = queue === "events" ? traceEvents : traceMessages;
-      const invocation = begin(deps, collector);
-      const answers = await handlersOf(invocation.deps)[queue](delivered, deadline);
-      await invocation.send();
-      return answers;
-    };
+  async function trace<Result>(
+    wrap: "traceMessages" | "traceEvents" | "measureSweep",
+    run: (handlers: Handlers) => Promise<Result>,
+  ): Promise<Result> {
+    const { [wrap]: begin } = await import("./traces/index.ts");
+    const traced = begin(deps, collector);
+    const result = await run(handlersOf(traced.deps));
+    await traced.send();
+    return result;
+  }
   return {
-    messages: traced("messages"),
-    events: traced("events"),
-    async sweep(deadline) {
-      const { measureSweep } = await traces();
-      const measured = measureSweep(deps, collector);
-      await handlersOf(measured.deps).sweep(deadline);
-      await measured.send();
-    },
+    messages: (...given) => trace("traceMessages", ({ messages }) => messages(...given)),
+    events: (...given) => trace("traceEvents", ({ events }) => events(...given)),
+    sweep: (...given) => trace("measureSweep", ({ sweep }) => sweep(...given)),
   };
 }
 

@@ -9,7 +9,7 @@ import type { SpanStep } from "./trace-context.ts";
  * context, a token or a URL.
  */
 export interface Attributes {
-  call_id?: string;
+  call_id?: string | undefined;
   request_id?: string;
   client?: string;
   /** An agent of the plan, or `*`. */
@@ -57,7 +57,7 @@ export function encodeSpans(spans: readonly Span[]): string {
   const encoded = spans.map(({ traceId, spanId, parentId, name, kind, ...span }) => ({
     traceId,
     spanId,
-    ...(parentId === undefined ? {} : { parentSpanId: parentId }),
+    parentSpanId: parentId,
     name,
     kind,
     startTimeUnixNano: toNanos(span.startAt),
@@ -127,11 +127,11 @@ export function toSum(name: string, points: readonly HourPoint[], isMonotonic: b
 
 /** Returns a metric of times by their sum in seconds and their number. */
 export function toTimes(name: string, points: readonly (HourPoint & { count: number })[]): Metric {
-  const dataPoints = points.map(({ value, count, ...one }) => ({
-    ...hourPointOf({ ...one, value }),
-    count: String(count),
-    sum: value,
-    bucketCounts: [String(count)],
+  const dataPoints = points.map((one) => ({
+    ...hourPointOf(one),
+    count: String(one.count),
+    sum: one.value,
+    bucketCounts: [String(one.count)],
     explicitBounds: [],
   }));
   return {

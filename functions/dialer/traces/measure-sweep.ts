@@ -127,8 +127,9 @@ async function countUsage(
     );
   const timesOf = (names: { count: string; ms: string }) =>
     sums.flatMap(({ counters, ...of }) => {
-      const { [names.count]: count = 0, [names.ms]: ms = 0 } = Object.fromEntries(counters);
-      return count === 0 ? [] : { ...of, count, value: ms / 1000 };
+      const count = counters.get(names.count);
+      const ms = counters.get(names.ms) ?? 0;
+      return count === undefined ? [] : { ...of, count, value: ms / 1000 };
     });
   return [
     toSum("accepted", countsOf([usageCounters.accepted]), true),

@@ -1,25 +1,18 @@
-import type { Addition, Documents } from "#shared/ports/documents.ts";
+import type { Documents } from "#shared/ports/documents.ts";
 import { isTestClient } from "#shared/calls/ids.ts";
 import { withMethods } from "#shared/lib/with-methods.ts";
 import { parseUsageKey } from "#shared/policy/usage.ts";
 
-/** Number and sum of measured times, in milliseconds. */
-interface Measured {
-  count: number;
-  ms: number;
-}
-
-/** Times of real calls that an invocation has measured: from acceptance to dialing, and of providers' answers. */
-export interface Times {
-  dial?: Measured;
-  answer?: Measured;
-}
-
-/** Names of the counters of usage that have these times. */
+/** Counters of usage that have the times of real calls: their number, and their sum in milliseconds. */
 export const timeCounters = {
+  /** Time from acceptance to dialing. */
   dial: { count: "dials", ms: "dial_ms" },
+  /** Time of a provider's answer. */
   answer: { count: "answers", ms: "answer_ms" },
-} as const satisfies Record<keyof Times, Record<keyof Measured, string>>;
+} as const;
+
+/** Counts and sums that an invocation has measured, by counter. */
+export type Times = Map<string, number>;
 
 /** Adds measured times to the usage of real calls that an invocation counts anyway, without a further statement. */
 export function addTimes(documents: Documents, times: Times): Documents {
@@ -28,34 +21,18 @@ export function addTimes(documents: Documents, times: Times): Documents {
       const index = additions.findIndex(
         ({ kind, key }) => kind === "usage" && !isTestClient(parseUsageKey(key).client),
       );
-      const counters = takeCounters(index < 0 ? {} : times);
-      await documents.addAll(
-        additions.map((addition, at): Addition =>
-          at === index
-            ? { ...addition, counters: { ...addition.counters, ...counters } }
-            : addition,
-        ),
-      );
+      const usage = additions[index];
+      if (usage === undefined) return documents.addAll(additions);
+      const counters = { ...usage.counters, ...Object.fromEntries(times) };
+      times.clear();
+      await documents.addAll(additions.with(index, { ...usage, counters }));
     },
   });
 }
 
-/** Returns measured times as counters, and forgets them. */
-function takeCounters(times: Times): Record<string, number> {
-  const counters: Record<string, number> = {};
-  for (const name of ["dial", "answer"] as const) {
-    const measured = times[name];
-    if (measured === undefined) continue;
-    const names = timeCounters[name];
-    counters[names.count] = measured.count;
-    counters[names.ms] = measured.ms;
-    delete times[name];
-  }
-  return counters;
-}
-
 /** Notes a measured time. */
-export function noteTime(times: Times, of: keyof Times, ms: number): void {
-  const { count, ms: sum } = times[of] ?? { count: 0, ms: 0 };
-  times[of] = { count: count + 1, ms: sum + Math.max(0, Math.round(ms)) };
+export function noteTime(times: Times, of: keyof typeof timeCounters, ms: number): void {
+  const names = timeCounters[of];
+  times.set(names.count, (times.get(names.count) ?? 0) + 1);
+  times.set(names.ms, (times.get(names.ms) ?? 0) + Math.max(0, Math.round(ms)));
 }

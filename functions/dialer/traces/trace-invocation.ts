@@ -64,7 +64,7 @@ function createSpans(
 export function traceMessages(given: DialerDeps, collector: Collector): TracedInvocation {
   const { settings } = given;
   const { add, send } = createSpans(given, collector);
-  const gathered: Gathered = { claims: new Map(), times: {}, add };
+  const gathered: Gathered = { claims: new Map(), times: new Map(), add };
   return {
     deps: {
       ...given,

@@ -1,12 +1,6 @@
 import type { Span } from "#shared/traces/otlp.ts";
-import {
-  parseTraceparent,
-  toSpanId,
-  toTraceparent,
-  type TraceContext,
-} from "#shared/traces/trace-context.ts";
+import { parseTraceparent, toSpanId, toTraceparent } from "#shared/traces/trace-context.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import type { PostedEvent } from "../runtime/post-event.ts";
 import { receiverForTelemetry } from "../runtime/telemetry-names.ts";
 
 /**
@@ -19,7 +13,8 @@ export function tracePosts(
 ): Pick<DialerDeps["settings"], "postEvent"> {
   return {
     async postEvent(receiver, event) {
-      const { context, ...of } = readBody(event);
+      const { type, timestamp, data }: EventText = JSON.parse(event.body);
+      const context = parseTraceparent(data.traceparent);
       if (context === undefined) return settings.postEvent(receiver, event);
       const { traceId, parentId, isSampled } = context;
       const spanId = toSpanId("deliver", event.id, receiver.name);
@@ -33,33 +28,16 @@ export function tracePosts(
         parentId,
         name: "deliver",
         kind: 3,
-        startAt: Math.min(of.at ?? endAt, endAt),
+        startAt: Math.min(Date.parse(timestamp), endAt),
         endAt,
         attributes: {
-          call_id: of.id,
-          event: of.type,
+          call_id: data.id,
+          event: type,
           receiver: receiverForTelemetry(receiver.name),
         },
       });
       return answer;
     },
-  };
-}
-
-/** Returns what an event's body says of it. `context` is undefined if its request has no trace. */
-function readBody({ body }: PostedEvent): {
-  context: TraceContext | undefined;
-  id: string;
-  type: string;
-  at: number | undefined;
-} {
-  const { type, timestamp, data = {} }: Partial<EventText> = JSON.parse(body);
-  const at = Date.parse(timestamp ?? "");
-  return {
-    context: parseTraceparent(data.traceparent),
-    id: data.id ?? "",
-    type: type ?? "",
-    at: Number.isNaN(at) ? undefined : at,
   };
 }
 
