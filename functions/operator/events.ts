@@ -26,9 +26,7 @@ const scanRequestsMax = 500;
 
 const receiverViewSchema = z
   .strictObject({
-    name: z
-      .string()
-      .check(z.describe("A client, or `*` for every client without a receiver of its own")),
+    name: z.string().check(z.describe("A client, or `*` for every client without its own entry")),
     origin: z.string().check(z.describe("Of its URL, whose path may be a secret")),
     types: z.array(z.enum(eventTypes)),
     breaker: z

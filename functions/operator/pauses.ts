@@ -88,7 +88,7 @@ const pause = declareRoute({
   body: z
     .strictObject({
       agent_id: z.optional(agentId),
-      account: z.optional(anyName).check(z.describe("A provider of the dial plan")),
+      account: z.optional(anyName).check(z.describe("An account of the dial plan")),
       client: z.optional(anyName).check(z.describe("Owner of API tokens, or of calls that wait")),
       reason: z.optional(pauseReason),
       until: z

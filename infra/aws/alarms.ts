@@ -2,7 +2,6 @@ import {
   type aws_apigatewayv2 as apigateway,
   aws_cloudwatch as cloudwatch,
   aws_cloudwatch_actions as actions,
-  Duration,
   type Stack,
 } from "aws-cdk-lib";
 import { hourMs } from "#shared/lib/units.ts";
@@ -10,7 +9,15 @@ import { createAlarmTopic } from "./alarm-topic.ts";
 import type { Functions } from "./functions.ts";
 import type { LogMetrics } from "./log-metrics.ts";
 import type { OutboundCallsProps } from "./props.ts";
-import { depthOf, droppedLoopsOf, isStuck, minute, throttlesOf } from "./resource-metrics.ts";
+import {
+  depthOf,
+  droppedLoopsOf,
+  filled,
+  isAbsent,
+  isStuck,
+  minute,
+  throttlesOf,
+} from "./resource-metrics.ts";
 import type { Storage } from "./storage.ts";
 
 type Queues = "queue" | "deadQueue" | "eventsQueue" | "deadEventsQueue";
@@ -32,7 +39,7 @@ interface Condition {
   minutes?: number;
   /** Minutes of which one above it is enough: the alarm of an event lasts so long after the last one. */
   within?: number;
-  /** Meaning of a minute without data; "quiet" by default. "unknown" leaves the alarm as it is. */
+  /** Meaning of a minute without data; "quiet" by default: it counts as 0. "unknown" leaves the alarm as it is. */
   missing?: "quiet" | "unknown" | "alarm";
   description: string;
 }
@@ -56,7 +63,7 @@ export function createAlarms(stack: Stack, watched: Watched): cloudwatch.Alarm[]
   const alarms = Object.entries(conditions).map(([name, condition]) => {
     const { metric, above = 0, minutes = 1, within, missing = "quiet", description } = condition;
     return new cloudwatch.Alarm(stack, name, {
-      metric,
+      metric: missing === "quiet" ? filled(metric) : metric,
       threshold: above,
       evaluationPeriods: within ?? minutes,
       datapointsToAlarm: within === undefined ? minutes : 1,
@@ -65,16 +72,6 @@ export function createAlarms(stack: Stack, watched: Watched): cloudwatch.Alarm[]
       alarmDescription: description,
     });
   });
-  alarms.push(
-    new cloudwatch.Alarm(stack, "SweepLate", {
-      metric: watched.logged.fullSweeps.with({ period: Duration.minutes(5) }),
-      threshold: 1,
-      evaluationPeriods: 1,
-      comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
-      treatMissingData: treatments.alarm,
-      alarmDescription: "no sweep has looked through everything for five minutes",
-    }),
-  );
   for (const alarm of alarms) {
     alarm.addAlarmAction(action);
     alarm.addOkAction(action);
@@ -97,6 +94,13 @@ function gaugeConditions({ logged, plan }: Watched): Record<string, Condition> {
       missing: "unknown",
       description:
         "a call has been due for half of the plan's expireAfterHours: it may expire undialed",
+    },
+    SweepLate: {
+      metric: isAbsent(logged.fullSweeps),
+      minutes: 5,
+      // No sweep at all may have run yet.
+      missing: "alarm",
+      description: "no sweep has looked through everything for five minutes",
     },
     BreakersOpen: {
       metric: logged.openBreakers,

@@ -11,8 +11,11 @@ import type { Functions } from "./functions.ts";
 import { logRetention } from "./lambda-function.ts";
 import type { OutboundCallsProps } from "./props.ts";
 
-/** Limits above the design load: a request refused here with 429 never reaches the application. */
-const throttle = { rateLimit: 2000, burstLimit: 4000 };
+/**
+ * Limits above the design load: a request refused here with 429 never reaches the application. In some regions an account
+ * has 2,500 a second, and bursts of 1,250: https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
+ */
+const throttle = { rateLimit: 2000, burstLimit: 1250 };
 
 /** Routes that the access log distinguishes; any other request is `$default`. The function routes by itself. */
 const routes: Record<string, apigateway.HttpMethod | apigateway.HttpMethod[]> = {

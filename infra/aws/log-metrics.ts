@@ -7,7 +7,7 @@ export interface LogMetrics {
   placed: cloudwatch.IMetric;
   rejected: cloudwatch.IMetric;
   dispatcherSilent: cloudwatch.IMetric;
-  fullSweeps: cloudwatch.Metric;
+  fullSweeps: cloudwatch.IMetric;
   /** Figures of the last sweep. */
   needsReview: cloudwatch.Metric;
   dueCalls: cloudwatch.Metric;

@@ -22,6 +22,21 @@ const mathOf = (
   usingMetrics: Record<string, cloudwatch.IMetric>,
 ) => new cloudwatch.MathExpression({ label, expression, usingMetrics, ...minute });
 
+/**
+ * Has zeros in the minutes without data. An alarm that lacks data looks further back, for longer than AWS says, and takes
+ * what it finds there: it would be raised late, and stay raised beside a second event.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
+ */
+export function filled(metric: cloudwatch.IMetric): cloudwatch.IMetric {
+  if (metric instanceof cloudwatch.MathExpression) return metric;
+  return mathOf("filled", "FILL(found, 0)", { found: metric });
+}
+
+/** Returns 1 in minutes in which nothing was counted, otherwise 0. */
+export function isAbsent(counted: cloudwatch.IMetric): cloudwatch.IMetric {
+  return mathOf("absent", "IF(FILL(counted, 0) == 0, 1, 0)", { counted });
+}
+
 /** Messages that a queue holds: also those that their consumer failed, which are hidden until their next try. */
 const heldBy = ({ name, queue }: NamedQueue) => ({
   expression: `FILL(${name}Visible, 0) + FILL(${name}Hidden, 0)`,

@@ -88,8 +88,8 @@ const usage = `npm run calls -- COMMAND [OPTIONS]
   --version  the version of this command
   --json   for scripts: one JSON value per line instead of tables; npm run -s hides npm's own lines
   --csv    lists, dnc check, erase and forecast as comma-separated values
-  --yes, --dry-run   redial, cancel, dnc remove, erase, and pause of an account or client count first and ask; --yes
-           agrees, and is needed where nobody can be asked; --dry-run only counts
+  --yes, --dry-run   bulk, redial, cancel, erase, dnc remove, tokens revoke and other serious commands count first or ask;
+           --yes agrees, and is needed where nobody can be asked; --dry-run only counts
   --file - is stdin. COMMAND --help shows a command's options, and an example.
 
 Environment: OUTBOUND_CALLS_URL, such as https://calls.example.com; OUTBOUND_CALLS_OPERATOR_TOKEN.

@@ -65,10 +65,10 @@ export const operatorResponses = {
     detail: 'The token does not have the role "decide".',
   }),
   NotFound: problemResponse(404, "Not found.", { detail: "There is no call of this id." }),
-  Conflict: problemResponse(409, "The call is not in a state that allows this.", {
+  Conflict: problemResponse(409, "What it concerns does not allow this: see `detail`.", {
     detail: "The call is PLACED; this is for calls that are WAITING.",
   }),
-  TooMany: problemResponse(429, "The token has looked up as many numbers in this hour as it may.", {
+  TooMany: problemResponse(429, "The token has reached this hour's maximum of numbers or lists.", {
     detail: "The token has looked up 100 numbers in this hour, which is the maximum.",
     headers: { "Retry-After": retryAfter },
   }),
@@ -92,13 +92,13 @@ export const clientResponses = {
   ),
   NotFound: problemResponse(
     404,
-    "There is no such request of the token's client. A recent one may still be on the queue: then Retry-After says when to try again.",
+    "The token's client has no such request, call, receiver or part. A recent one may still be on the queue: then Retry-After says when to try again.",
     {
       detail: "There is no request of this id, or none of its calls is known yet.",
       headers: { "Retry-After": retryAfter },
     },
   ),
-  Conflict: problemResponse(409, "The file was sent before, or a part of it may have been.", {
+  Conflict: problemResponse(409, "The call, receiver or file does not allow this: see `detail`.", {
     detail:
       "This file was sent at 2026-11-21T09:00:00.000Z as campaign spring. Nobody in it is called again, unless you ask for that.",
   }),

@@ -168,7 +168,11 @@ describe("the metric filters of the AWS stack", () => {
 interface Alarm {
   MetricName?: string;
   Namespace?: string;
-  Metrics?: { Expression?: string; MetricStat?: { Metric: { MetricName: string } } }[];
+  Metrics?: {
+    Id: string;
+    Expression?: string;
+    MetricStat?: { Metric: { MetricName: string; Namespace?: string } };
+  }[];
   Threshold: number;
   EvaluationPeriods: number;
   DatapointsToAlarm?: number;
@@ -186,10 +190,15 @@ const alarmsOf = (one: Template): Record<string, Alarm> =>
     ),
   );
 const alarms = alarmsOf(template);
+const readBy = (name: string) => {
+  const { MetricName, Metrics = [] } = alarms[name] ?? {};
+  const names = Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
+  return [...(MetricName === undefined ? [] : [MetricName]), ...names];
+};
 
 describe("the alarms of the AWS stack", () => {
   it("report throttling by Lambda and by DynamoDB", () => {
-    expect(alarms["DialerThrottles"]?.MetricName).toBe("Throttles");
+    expect(readBy("DialerThrottles")).toEqual(["Throttles"]);
     const text = JSON.stringify(alarms["LedgerThrottles"]);
     for (const name of ["ReadThrottleEvents", "WriteThrottleEvents", "ThrottledRequests"])
       expect(text).toContain(name);
@@ -211,10 +220,31 @@ describe("the alarms of the AWS stack", () => {
   });
 
   it("read no metric that nothing counts", () => {
-    const counted = filters.map(({ metric }) => metric);
-    for (const { Namespace, MetricName } of Object.values(alarms)) {
-      if (String(Namespace).startsWith("OutboundCalls")) expect(counted).toContain(MetricName);
+    const counted = new Set(filters.map(({ metric }) => metric));
+    const logged = Object.values(alarms).flatMap(({ Metrics = [], ...alone }) =>
+      [alone, ...Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])].flatMap(
+        ({ Namespace, MetricName }) =>
+          String(Namespace).startsWith("OutboundCalls") ? [MetricName] : [],
+      ),
+    );
+    expect(logged.length).toBeGreaterThan(5);
+    expect(logged.filter((name = "") => !counted.has(name))).toEqual([]);
+  });
+
+  it("take a minute without data for a zero, and do not look for older data", () => {
+    const sparse = Object.entries(alarms).filter(([, one]) => one.TreatMissingData !== "ignore");
+    for (const [name, { Metrics = [] }] of sparse) {
+      const [{ Expression = "" } = {}, ...read] = Metrics;
+      expect(read.length, name).toBeGreaterThan(0);
+      for (const { Id } of read) expect(Expression, name).toContain(`FILL(${Id}, 0)`);
     }
+  });
+
+  it("report five minutes without a full sweep, also if there was none at all", () => {
+    expect(readBy("SweepLate")).toEqual(["sweep.completed"]);
+    expect(alarms["SweepLate"]).toMatchObject({ EvaluationPeriods: 5, Threshold: 0 });
+    expect(alarms["SweepLate"]?.TreatMissingData).toBe("breaching");
+    expect(alarms["SweepLate"]?.Metrics?.[0]?.Expression).toBe("IF(FILL(counted, 0) == 0, 1, 0)");
   });
 
   it("notify when they clear too, all through one topic, whose ARN is an output", () => {
@@ -274,16 +304,13 @@ describe("the alarms of the AWS stack", () => {
   });
 
   it("see messages of a consumer that fails, which are hidden, and that none is finished", () => {
-    const metricsOfAlarm = (name: string) =>
-      alarms[name]?.Metrics?.flatMap(({ MetricStat }) => MetricStat?.Metric.MetricName ?? []);
     const both = ["ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible"];
-    for (const name of ["DeadLetters", "EventDeadLetters"])
-      expect(metricsOfAlarm(name)).toEqual(both);
+    for (const name of ["DeadLetters", "EventDeadLetters"]) expect(readBy(name)).toEqual(both);
     for (const [name, minutes, queue] of [
       ["CallsStuck", 15, "calls"],
       ["EventsStuck", 30, "events"],
     ] as const) {
-      expect(metricsOfAlarm(name)).toEqual([...both, "NumberOfMessagesDeleted"]);
+      expect(readBy(name)).toEqual([...both, "NumberOfMessagesDeleted"]);
       expect(alarms[name]?.EvaluationPeriods).toBe(minutes);
       expect(alarms[name]?.Metrics?.[0]?.Expression).toBe(
         `IF(FILL(${queue}Visible, 0) + FILL(${queue}Hidden, 0) > 0 AND FILL(finished, 0) == 0, 1, 0)`,

@@ -287,15 +287,6 @@ describe("the AWS stack", () => {
     expect(before[api]).toContain(dialer);
   });
 
-  it("raises an alarm without full sweeps: missing data is breaching", () => {
-    template.hasResourceProperties("AWS::CloudWatch::Alarm", {
-      MetricName: "sweep.completed",
-      Period: 300,
-      TreatMissingData: "breaching",
-      ComparisonOperator: "LessThanThreshold",
-    });
-  });
-
   it("runs all functions on Node 24, arm64, and holds no secret", () => {
     const names = resources("AWS::Lambda::Function").map(
       ({ Runtime, Architectures, Environment }) => {

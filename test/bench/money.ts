@@ -134,7 +134,7 @@ report({
     `Invocations of the dialer are counted as requests, though Cloudflare's page names only inbound ones. Logs are paid by the byte, as from 1 December 2026, with the attributes that Cloudflare adds to each line, and stored for a week.`,
     "### AWS",
     itemised(ours.aws.items),
-    "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 10 alarms, 8 metrics, a dashboard, the polling of two idle queues, and on both platforms a sweep and a dispatcher a minute that find nothing to do. A dispatcher that hands out runs on: on Lambda it takes half a gigabyte of memory as long as calls wait.",
+    "A lone call is alone in its request and in its delivery, as at small volumes: what the ledger is asked once a delivery comes with every call. By the month: 2 secrets, 33 metrics of alarms, 6 of the log, a dashboard, the polling of four idle queues, and on both platforms a sweep, an upkeep and a dispatcher a minute that find nothing to do. A dispatcher that hands out runs on: on Lambda it takes half a gigabyte of memory as long as calls wait.",
     `${assumptions} Left out: sweeps and dispatchers that find something to do beyond the batches counted, objects of batches (less than a cent), traffic to the internet (the same for BullMQ; Cloudflare charges none), taxes, support, a person's time. Prices that could not be confirmed: ${unconfirmed.join(", ") || "none"}.`,
   ].join("\n\n"),
   targets,

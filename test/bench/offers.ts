@@ -222,20 +222,21 @@ function bullmq(shape: Shape): Item[] {
 }
 
 const sweepsByMonth = 60 * hoursPerMonth;
-/** Duration on Lambda of a sweep, or of a dispatcher, that finds nothing to do. */
+/** Duration on Lambda of a sweep, an upkeep or a dispatcher that finds nothing to do. */
 const sweepMs = 200;
-/** A sweep and a dispatcher. */
-const functionsByMinute = 2;
+/** A sweep, an upkeep and a dispatcher. */
+const functionsByMinute = 3;
 /**
- * Monthly items of infra/aws/stack.ts; the two queues, polled by five pollers every 20 s; and a sweep and a
- * dispatcher per minute that find nothing to do.
+ * Monthly items of infra/aws/stack.ts; its four queues, polled by five pollers every 20 s, of which none rests where a
+ * mapping has a maximum concurrency; and a sweep, an upkeep and a dispatcher a minute that find nothing to do.
+ * https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
  */
 const awsByMonth: [PriceName, number][] = [
   ["aws.secrets", 2],
-  ["aws.alarms", 10],
-  ["aws.customMetrics", 8],
+  ["aws.alarms", 33],
+  ["aws.customMetrics", 6],
   ["aws.dashboards", 1],
-  ["aws.sqsRequests", 2 * 5 * 3 * 60 * hoursPerMonth],
+  ["aws.sqsRequests", 4 * 5 * 3 * 60 * hoursPerMonth],
   ["aws.lambdaRequests", functionsByMinute * sweepsByMonth],
   [
     "aws.lambdaGbSecondsArm64",
@@ -245,7 +246,7 @@ const awsByMonth: [PriceName, number][] = [
   ["aws.dynamoReadUnits", sweepsByMonth * counted("aws.idleMinute.dynamoReadUnits")],
   ["aws.logBytes", sweepsByMonth * (counted("aws.idleMinute.logBytes") + platformLogBytes)],
 ];
-/** The plan, and a sweep and a dispatcher per minute. */
+/** The plan, and a sweep, an upkeep and a dispatcher a minute. */
 const cloudflareByMonth: [PriceName, number][] = [
   ["cloudflare.plan", 1],
   ["cloudflare.requests", functionsByMinute * sweepsByMonth],

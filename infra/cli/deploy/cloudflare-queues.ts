@@ -82,7 +82,7 @@ export async function readQueue(
     const [error] = errors;
     throw new DeployError(
       `Cloudflare's API does not list the queues: ${error === undefined ? "unreadable answer" : `${error.message} [code: ${error.code}]`}. ` +
-        "The API token needs the right Queues Edit: docs/deploy-cloudflare.md.",
+        "The API token needs the right Queues Edit: docs/examples/deploy-cloudflare.yml.",
     );
   }
   const queue = result?.find(({ queue_name }) => queue_name === name);

@@ -59,7 +59,7 @@ function adviceOn(said: string): string {
     ],
     [
       /\[code: (10000|9109)\]/,
-      "The API token lacks a right: docs/deploy-cloudflare.md names those it needs.",
+      "The API token lacks a right: docs/examples/deploy-cloudflare.yml names those it needs.",
     ],
     [/latest version of your Worker isn't currently deployed/, "Deploy the newest version first."],
   ];

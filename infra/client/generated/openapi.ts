@@ -1088,7 +1088,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no such request of the token's client. A recent one may still be on the queue: then Retry-After says when to try again. */
+        /** @description The token's client has no such request, call, receiver or part. A recent one may still be on the queue: then Retry-After says when to try again. */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1108,7 +1108,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The file was sent before, or a part of it may have been. */
+        /** @description The call, receiver or file does not allow this: see `detail`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

@@ -1594,7 +1594,7 @@ export interface components {
         };
         /** @description A receiver of events, as the dial plan names it. */
         Receiver: {
-            /** @description A client, or `*` for every client without a receiver of its own */
+            /** @description A client, or `*` for every client without its own entry */
             name: string;
             /** @description Of its URL, whose path may be a secret */
             origin: string;
@@ -2097,7 +2097,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The call is not in a state that allows this. */
+        /** @description What it concerns does not allow this: see `detail`. */
         Conflict: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2115,7 +2115,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token has looked up as many numbers in this hour as it may. */
+        /** @description The token has reached this hour's maximum of numbers or lists. */
         TooMany: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2895,7 +2895,7 @@ export interface operations {
             content: {
                 "application/json": {
                     agent_id?: string;
-                    /** @description A provider of the dial plan */
+                    /** @description An account of the dial plan */
                     account?: string;
                     /** @description Owner of API tokens, or of calls that wait */
                     client?: string;
