@@ -4,14 +4,15 @@ import type { Documents } from "../ports/documents.ts";
 
 /** A client whose calls are accepted, or an account through which calls are placed. */
 export type Counted = { client: string } | { account: string };
+/** One call of an account, by its id. */
+type CountedCall = { account: string; call: string };
 
 type DayKey = DocumentKey<"day-counts">;
 type Day = Readonly<Record<string, number>>;
 
 /** Names the document that counts the calls of the day of `at`, UTC. */
-export function dayKeyOf(of: Counted, at: number): DayKey {
-  const [name] = Object.entries(of);
-  return { kind: "day-counts", key: JSON.stringify([...(name ?? []), dayTextOf(at)]) };
+export function dayKeyOf(of: Counted | CountedCall, at: number): DayKey {
+  return { kind: "day-counts", key: JSON.stringify([...Object.entries(of).flat(), dayTextOf(at)]) };
 }
 
 /** Returns the day of a time, UTC, such as `2026-06-01`. */
@@ -86,6 +87,27 @@ export function leaveCalls(
 ): Promise<Day> {
   const counters = { ...countersOf(left, -1), ...(refused > 0 ? { refused } : {}) };
   return documents.add(dayKeyOf(of, left.at), counters, expiryOf(left.at));
+}
+
+/**
+ * Counts one call towards the day of its account, whether or not there is room. Retries may count it again, and several
+ * processes at once: a document of the call's own says how many have, and the day has it once while any of them keeps
+ * its count. The day comes first: after a failure between the additions, one call too few may go on it.
+ *
+ * @returns a function that gives this count back
+ */
+export async function countOnce(
+  { account, call }: CountedCall,
+  at: number,
+  documents: Pick<Documents, "add">,
+): Promise<() => Promise<void>> {
+  const add = async (of: Counted | CountedCall, calls: 1 | -1) =>
+    totalOf(await documents.add(dayKeyOf(of, at), { calls }, expiryOf(at)));
+  await add({ account }, 1);
+  if ((await add({ account, call }, 1)) > 1) await add({ account }, -1);
+  return async () => {
+    if ((await add({ account, call }, -1)) === 0) await add({ account }, -1);
+  };
 }
 
 /** Returns what a try adds to a day, and subtracts from it. */

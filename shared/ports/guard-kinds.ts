@@ -4,7 +4,7 @@ import * as z from "../lib/zod.ts";
 export const guardKinds = {
   /**
    * Key: client or account, and a day. `calls`: those that count towards its `callsPerDay`; `refused`: how often the
-   * limit was met. See day-counts.ts.
+   * limit was met. Key: account, call, and a day. `calls`: how often the call was counted again. See day-counts.ts.
    */
   "day-counts": () => z.record(z.string(), z.number()),
   /** Key: a writer, and a time. Its writes of that minute or hour, by kind. See write-counts.ts. */

@@ -2,7 +2,13 @@ import DataLoader from "dataloader";
 import { errorForLog } from "#shared/lib/log.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
-import { countCalls, dayKeyOf, leaveCalls, nextDayAt } from "#shared/policy/day-counts.ts";
+import {
+  countCalls,
+  countOnce,
+  dayKeyOf,
+  leaveCalls,
+  nextDayAt,
+} from "#shared/policy/day-counts.ts";
 import type { AccountDays } from "#shared/rules/calls-per-day.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -80,18 +86,17 @@ async function leaveDay(
 }
 
 /**
- * Counts a call that may have rung towards the day of its claim, whether or not its account has room.
+ * Counts a call that may have rung towards the day of its claim, whether or not its account has room. It counts once,
+ * however often it is counted so.
  *
  * @returns a function that gives the count back
  */
 export async function countOnDay(
-  { claimedAt }: Pick<CallRow, "claimedAt">,
+  { id, claimedAt }: Pick<CallRow, "id" | "claimedAt">,
   route: Route,
   { documents, clock, settings }: Pick<DialerDeps, "documents" | "clock" | "settings">,
 ): Promise<() => Promise<void>> {
   const { name: account, callsPerDay } = settings.table.account(route);
   if (callsPerDay === undefined) return async () => undefined;
-  const counted = { at: claimedAt ?? clock.now(), calls: 1 };
-  await countCalls({ account }, { ...counted, limit: Infinity }, documents);
-  return async () => void (await leaveCalls({ account }, counted, documents));
+  return countOnce({ account, call: id }, claimedAt ?? clock.now(), documents);
 }

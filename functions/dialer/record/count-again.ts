@@ -6,7 +6,8 @@ import { countOnCaps } from "./number-caps.ts";
 
 /**
  * Counts a call that may have rung although its claim was given back, towards its number's caps and its account's day,
- * whether or not they have room. It is done before the row says so: after a crash, one call too few may go on a day.
+ * whether or not they have room. It is done before the row says so: after a crash, one call too few may go on a day. A
+ * retry, or another proof of the same call at the same time, counts nothing more.
  *
  * @returns a function that gives the day's count back, if the row turns out to have moved on
  */

@@ -1,21 +1,27 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
+import { accountNameOf } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
 import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
+  aCallNow,
   type Bench,
   boom,
   callsNow,
   documentOf,
   idsDialed,
   ownAccount,
+  rowOf,
   rowsIn,
   sendEach,
+  stateOf,
   unknown,
 } from "#test/support/dialer-calls.ts";
 import { perTier, inSlowTier } from "#test/support/per-tier.ts";
+import { completed, createBench, route as twilio } from "#test/support/results-bench.ts";
 
 const startAt = "2026-06-01T20:00Z";
 const account = ownAccount;
@@ -25,8 +31,8 @@ const plan = (callsPerDay: number, more: object = {}) => ({
 });
 const create = (callsPerDay: number, more: object = {}) =>
   createDialerBench({ startAt, plan: plan(callsPerDay), ...more });
-const counted = async ({ documents, now }: Bench) =>
-  countedIn(await documents.read([dayKeyOf({ account }, now())]), { account }, now());
+const counted = async ({ documents, now }: Bench, name = account) =>
+  countedIn(await documents.read([dayKeyOf({ account: name }, now())]), { account: name }, now());
 const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10);
 const dialedByDay = ({ dialed }: Bench) =>
   Object.fromEntries(
@@ -159,4 +165,101 @@ describe("callsPerDay of an account", () => {
       );
     },
   );
+});
+
+const forbidden = { kind: "forbidden", code: "http_403" } as const;
+const refused = { kind: "not_placed", code: "http_503" } as const;
+
+describe("the day of an account, of a call that rang although its answer said otherwise,", () => {
+  /** Dials a call to which its provider gives this answer, and returns its row. */
+  const answered = async (bench: Bench, answer: DialOutcome): Promise<CallRow> => {
+    bench.answer = async () => answer;
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    return rowOf(bench, call);
+  };
+  /** Sends a callback of a call's request. */
+  const report = async (bench: Bench, { id, released, claims }: CallRow, isSigned: boolean) => {
+    const call = { id, claim: [...(released ?? []), ...claims][0] ?? "" };
+    await bench.eventsQueue.send({
+      kind: "callback",
+      account: isSigned ? "webhook" : "twilio",
+      call,
+      ...(isSigned ? { signed: { body: "{}", headers: {}, receivedAt: 1 } } : {}),
+    });
+  };
+  /** Holds the writes of rows until there are so many. */
+  const holdWrites = (bench: Bench, count: number) => {
+    const { write } = bench.deps.ledger;
+    const all = Promise.withResolvers<void>();
+    let writes = 0;
+    bench.breakLedger({
+      async write(changes) {
+        writes += 1;
+        if (writes === count) all.resolve();
+        await all.promise;
+        return write(changes);
+      },
+    });
+  };
+  const createSigned = () => {
+    const bench = create(9, { plan: { ...plan(9), results: { waitMinutes: 30 } } });
+    bench.told = async () => ({ kind: "reported", result: completed });
+    return bench;
+  };
+  const createHinted = () => {
+    const bench = createBench({}, { providers: { twilio: { callsPerDay: 9 } } }, { startAt });
+    bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+    return bench;
+  };
+  const kinds = [
+    ["signed callbacks", true, createSigned, account],
+    ["look-ups", false, createHinted, accountNameOf(twilio)],
+  ] as const;
+  const answers = [forbidden, refused];
+  const cases = kinds.flatMap(([kind, ...how]) =>
+    answers.map((answer) => [`${kind} after ${answer.code}`, ...how, answer] as const),
+  );
+
+  it.each(cases)("counts it once for two %s at the same moment", async (...one) => {
+    const [, isSigned, createOne, name, answer] = one;
+    const bench = createOne();
+    const row = await answered(bench, answer);
+    expect(await counted(bench, name)).toBe(0);
+    holdWrites(bench, 2);
+    for (let times = 0; times < 2; times++) await report(bench, row, isSigned);
+    await bench.simulateEvents(10, { consumers: 2, batchSize: 1 });
+    expect(await stateOf(bench, row)).toBe("PLACED");
+    expect(await counted(bench, name)).toBe(1);
+  });
+
+  it.each(cases)("counts it once for %s while its row cannot be written", async (...one) => {
+    const [, isSigned, createOne, name, answer] = one;
+    const bench = createOne();
+    const row = await answered(bench, answer);
+    bench.breakLedger({ write: boom });
+    for (let times = 0; times < 2; times++) {
+      await report(bench, row, isSigned);
+      await bench.simulateEvents(60);
+    }
+    expect(await counted(bench, name)).toBe(1);
+    bench.repairLedger();
+    await report(bench, row, isSigned);
+    await bench.simulateEvents(60);
+    await bench.deliver();
+    expect(await stateOf(bench, row)).toBe("PLACED");
+    expect(await counted(bench, name)).toBe(1);
+  });
+
+  it("does not count it if the row has moved on", async () => {
+    const bench = createHinted();
+    const row = await answered(bench, refused);
+    bench.breakLedger({ write: async (changes) => changes.map(() => false) });
+    for (let times = 0; times < 2; times++) {
+      await report(bench, row, false);
+      await bench.simulateEvents(5);
+      expect(await counted(bench, accountNameOf(twilio))).toBe(0);
+    }
+  });
 });
