@@ -22,8 +22,8 @@ const pagesMax = 20;
 /** Maximum part of the interval between sweeps for which an account is polled. The next sweep has it polled again. */
 const partOfSweep = 0.8;
 /**
- * Time for which one delivery polls an account. Then the poll goes behind the queue's other messages: with many accounts to
- * poll, their deliveries would otherwise delay events.
+ * Time for which one delivery polls an account, if no list is slow. Then the poll goes behind the queue's other messages:
+ * with many accounts to poll, their deliveries would otherwise delay events.
  */
 const deliveryMsMax = 10_000;
 /** Time reserved for the last write and the acknowledgement of the message. */
@@ -53,10 +53,11 @@ export async function pollAccount(
   const isPolled = [...findPlannedAccounts(settings.plan), testAccounts].includes(account);
   const begunAt = clock.now();
   const sweepMs = sweepSeconds * 1000 * partOfSweep;
-  const endAt = Math.min(deadline - afterPollsMs, begunAt + Math.min(deliveryMsMax, sweepMs));
+  const lastAt = deadline - afterPollsMs;
+  const endAt = Math.min(lastAt, begunAt + Math.min(deliveryMsMax, sweepMs));
   let lanes: readonly Lane[] = [{ key: resultsLane({ account }) }];
   const own = createOwnFailures(true, deps);
-  const polling = { endAt, endsOnly: false, own };
+  const polling = { endAt, lastAt, endsOnly: false, own };
   if (analyses === true) {
     const lane = { key: analysesLane({ account }) };
     await leaveOutLate({ account, lane }, polling, deps);
@@ -177,8 +178,8 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
     : Object.values(plan.agents).find((one) => accountNameOf(one) === account);
   const limit = route && table.account(route).liveCalls;
   if (limit === undefined) return;
-  const now = clock.now();
-  const endAt = Math.min(deadline - afterPollsMs, now + pollLiveMs * partOfSweep);
+  const lastAt = deadline - afterPollsMs;
+  const endAt = Math.min(lastAt, clock.now() + pollLiveMs * partOfSweep);
   const read = await documents.read(liveKeysOf(account, limit));
   const live = liveCallsIn(read, { account, limit });
   const { rows } = await ledger.read(live.map(({ call }) => call));
@@ -187,7 +188,7 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
     .filter(
       (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,
     );
-  const polling = { endAt, endsOnly: true, own: createOwnFailures(false, deps) };
+  const polling = { endAt, lastAt, endsOnly: true, own: createOwnFailures(false, deps) };
   const left = await pollLists(open, polling, deps);
   await pollEach(left, polling, deps);
 }

@@ -14,6 +14,11 @@ import { type OpenRow, postpone, writeResults } from "./write-results.ts";
 const listedMin = 5;
 /** Time limit of a list of five pages. */
 const listSecondsMax = 20;
+/**
+ * Least time for records once the lists are read. A slow list, or the rest after one at a slow pace, would otherwise use up
+ * the time of each delivery, and what no list settles would never be polled.
+ */
+const recordsMsMin = 5_000;
 /** Consecutive failed records after which an account is not polled until the next sweep. */
 const failuresMax = 3;
 /** Maximum rest after the end of the polls: that of one request at the slowest pace. */
@@ -25,7 +30,10 @@ const clockMarginMs = minuteMs;
 
 /** Limits of one round of polls. */
 export interface Polling {
+  /** Time from which no list is read, and no record but in the `recordsMsMin` behind the lists. */
   endAt: number;
+  /** Time from which nothing is read, as the invocation ends soon. */
+  lastAt: number;
   /** True if only the results of calls that have ended are written. */
   endsOnly: boolean;
   own: OwnFailures;
@@ -55,9 +63,8 @@ export async function pollLists(
     // No list has an analysis, and for a call that ended long ago the wait for the analysis would begin early.
     const own = left.filter((row) => JSON.stringify(row.route) === key && !awaitsAnalysis(row));
     if (listResults === undefined || own.length < listedMin) continue;
-    await clock.sleep(1000 / settings.table.account(route).pollsPerSecond);
-    if (clock.now() >= endAt) break;
     const askedAt = clock.now();
+    if (askedAt >= endAt) break;
     const from = Math.min(...own.map(({ claimedAt }) => claimedAt)) - clockMarginMs;
     const listed = await withTimeLimit(listResults(from, route), listSecondsMax).catch(
       (error: unknown) => {
@@ -84,6 +91,8 @@ export async function pollLists(
       await writeResults(written, askedAt, deps);
     });
     left = left.filter((row) => !isListed(row));
+    // The rest comes after the list: before it, a slow pace would leave no time to read one.
+    await clock.sleep(askedAt + 1000 / settings.table.account(route).pollsPerSecond - clock.now());
   }
   return left;
 }
@@ -96,16 +105,17 @@ export async function pollLists(
  */
 export async function pollEach(
   rows: readonly OpenRow[],
-  { endAt, endsOnly, own }: Polling,
+  { endAt, lastAt, endsOnly, own }: Polling,
   deps: DialerDeps,
 ): Promise<void> {
   const { clock, settings } = deps;
+  const until = Math.max(endAt, Math.min(clock.now() + recordsMsMin, lastAt));
   let failures = 0;
   for (const row of rows) {
     const { pollsPerSecond } = settings.table.account(row.route);
     const startAt = clock.now();
     let requests = 1;
-    if (startAt >= endAt || isSpent(deps)) return;
+    if (startAt >= until || isSpent(deps)) return;
     try {
       requests = await pollOne(row, { endsOnly }, deps);
       failures = 0;
@@ -118,6 +128,6 @@ export async function pollEach(
     }
     // The sandbox needs no pause, and one client's test calls must not delay another's.
     const restMs = row.route.provider === sandboxType ? 0 : (requests * 1000) / pollsPerSecond;
-    await clock.sleep(Math.min(startAt + restMs, endAt + lastRestMs) - clock.now());
+    await clock.sleep(Math.min(startAt + restMs, until + lastRestMs) - clock.now());
   }
 }
