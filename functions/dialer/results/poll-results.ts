@@ -2,7 +2,6 @@ import { analysesLane, resultsLane, testAccounts } from "#shared/calls/lane.ts";
 import { isTestClient, toAccountName } from "#shared/calls/ids.ts";
 import { accountNameOf, type Route, sandboxType } from "#shared/calls/call-request.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
-import { pollLiveMs } from "../record/live-calls.ts";
 import { hasEnded } from "#shared/calls/ended.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
@@ -165,13 +164,13 @@ function inTurns(rows: readonly OpenRow[]): OpenRow[] {
 
 /**
  * Polls for the results of an account's live calls, as other calls wait for them to end. Writes only ends, and leaves
- * the calls' next polls unchanged.
+ * the calls' next polls unchanged. Calls not polled in this delivery are left to the dispatcher's next message.
  *
  * @param account the account's name (`accountNameOf`)
  * @throws as pollAccount does
  */
 export async function pollLive(account: string, deps: DialerDeps, deadline: number): Promise<void> {
-  const { documents, ledger, clock, settings } = deps;
+  const { documents, ledger, clock, random, settings } = deps;
   const { plan, table } = settings;
   const route: Route | undefined = isTestClient(account)
     ? { provider: sandboxType, account: toAccountName(account) }
@@ -179,7 +178,7 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
   const limit = route && table.account(route).liveCalls;
   if (limit === undefined) return;
   const lastAt = deadline - afterPollsMs;
-  const endAt = Math.min(lastAt, clock.now() + pollLiveMs * partOfSweep);
+  const endAt = Math.min(lastAt, clock.now() + deliveryMsMax);
   const read = await documents.read(liveKeysOf(account, limit));
   const live = liveCallsIn(read, { account, limit });
   const { rows } = await ledger.read(live.map(({ call }) => call));
@@ -189,6 +188,9 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
       (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,
     );
   const polling = { endAt, lastAt, endsOnly: true, own: createOwnFailures(false, deps) };
-  const left = await pollLists(open, polling, deps);
+  // A delivery may have no time for all calls. No row says which were polled, so that another one comes first each time.
+  const first = Math.floor(random.fraction() * open.length);
+  const turned = [...open.slice(first), ...open.slice(0, first)];
+  const left = await pollLists(turned, polling, deps);
   await pollEach(left, polling, deps);
 }
