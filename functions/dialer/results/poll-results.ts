@@ -85,7 +85,7 @@ export async function pollAccount(
     await postpone(held, { isKept: true }, deps);
     if (isSpent(deps)) return false;
     const left = await pollLists(open.filter(isRead), polling, deps);
-    await pollEach(inTurns(left), polling, deps);
+    await pollEach(inTurns(left, deps), polling, deps);
     if (isSpent(deps)) return false;
     if (isLast) break;
   }
@@ -152,9 +152,12 @@ async function giveUp(rows: readonly OpenRow[], at: number, deps: DialerDeps): P
   );
 }
 
-/** Orders calls to be polled: in turns three that wait for their results, and one that waits for its analysis. */
-function inTurns(rows: readonly OpenRow[]): OpenRow[] {
-  let [results, analyses] = [0, 0];
+/**
+ * Orders calls to be polled: in turns three that wait for their results, and one that waits for its analysis. Chance says
+ * which of the four is first, as a delivery may have time for one only.
+ */
+function inTurns(rows: readonly OpenRow[], { random }: Pick<DialerDeps, "random">): OpenRow[] {
+  let [results, analyses] = [0, (4 * random.fraction() - 1) / 3];
   const turns = rows.map((row) => ({
     row,
     turn: awaitsAnalysis(row) ? analyses++ : results++ / 3,

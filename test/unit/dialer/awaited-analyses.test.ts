@@ -122,6 +122,29 @@ describe("many calls that await an analysis", () => {
     expect(results.length / asked.length).toBeCloseTo(0.75, 1);
   });
 
+  it("are not forgotten beside many results by an account that is asked once in ten seconds", async () => {
+    const bench = createBench({
+      agents,
+      results: {},
+      providers: { vapi: { pollsPerSecond: 0.1 } },
+    });
+    await put(bench, ...copies(await awaitOne(bench, "crm"), 20));
+    const one = await rowOf(bench, await place(bench, "shop"));
+    await put(bench, ...copies(one, 50));
+    const asked: string[] = [];
+    bench.record = async ({ id }) => {
+      asked.push(id.slice(0, -8));
+      return pending;
+    };
+    let turn = 0;
+    bench.deps.random = { ...bench.deps.random, fraction: () => (turn++ * 0.3) % 1 };
+    await pollMinuteAfter(bench, 2);
+    for (let minute = 1; minute < 8; minute++) await pollMinuteAfter(bench, 0);
+    const analyses = asked.filter((id) => !one.id.startsWith(id));
+    expect(asked.length).toBeGreaterThanOrEqual(16);
+    expect(analyses.length / asked.length).toBeCloseTo(0.25, 1);
+  });
+
   it("delay another client's wish by a quarter of an hour at most", inSlowTier, async () => {
     const bench = createBench();
     await awaitMany(bench);
