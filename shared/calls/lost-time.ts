@@ -44,11 +44,18 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   // A row that is newer than the backup may repeat a lost row, whenever it is due: a frozen function has written it.
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
   // Due times never move to an earlier time, so a row that is due later was not due before. A try is the exception:
-  // its callee's wish to be called back may have moved it in the lost time. A promised try no longer moves.
-  return isNew || mayMove(row) || (row.dueAt ?? 0) <= since + clocksMarginMs;
+  // its callee's wish to be called back may have moved it in the lost time.
+  return isNew || mayHaveMoved(row, at) || (row.dueAt ?? 0) <= since + clocksMarginMs;
 }
 
-function mayMove({ tries }: Pick<CallRow, "tries">): boolean {
-  if (tries?.callBacks === undefined) return false;
-  return tries.number > 1 && tries.promisedAt === undefined;
+/**
+ * True if a wish may have moved a try after the ledger's backup. A promised try no longer moves, but a promise that was
+ * written after the backup may repeat a lost one, for another time: the same wish may be read again.
+ */
+function mayHaveMoved({ tries, history }: Pick<CallRow, "tries" | "history">, at: number): boolean {
+  if (tries?.callBacks === undefined || tries.number === 1) return false;
+  if (tries.promisedAt === undefined) return true;
+  // A full history does not say when it was promised.
+  const promise = history.findLast(({ reason }) => reason === "call_back");
+  return promise === undefined || promise.at > at;
 }

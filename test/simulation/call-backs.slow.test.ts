@@ -79,3 +79,9 @@ it("calls nobody twice for one wish after a restore of the ledger", async () => 
   );
   expect(kept).toBeGreaterThan(5);
 });
+
+it("dials no retry twice for a wish that is read before and after a restore", async () => {
+  const restore = { toSeconds: 1000, atSeconds: 1400, confirmedSeconds: 1500 };
+  const kept = await run((seed) => asking(seed, { retries: true, lifeSeconds: 120, restore }));
+  expect(kept).toBeGreaterThan(5);
+});

@@ -128,6 +128,12 @@ export function createCallbacks(
       if (world.chance(0.15)) return;
       after(untilEnd + latenessMs(), placement, path);
       if (world.chance(0.2)) after(untilEnd + latenessMs(), placement, path);
+      // Once the analysis has a wish, its provider says so, and again much later.
+      const { readyAt = Infinity } = placement.life.wish ?? {};
+      if (readyAt === Infinity) return;
+      const untilWish = readyAt - world.now();
+      after(untilWish + latenessMs(), placement, path);
+      after(untilWish + world.between(60_000, hourMs), placement, path);
     },
   };
 }

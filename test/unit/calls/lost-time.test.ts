@@ -18,6 +18,9 @@ const tries = {
   dialedAt: [],
   callBacks: { most: 2, made: 0, until: since + dayMs },
 };
+const promised = { ...tries, promisedAt: since + dayMs };
+const wished = (promisedAt: number) =>
+  ({ at: promisedAt, state: "WAITING", reason: "call_back" }) as const;
 
 /** Returns whether a call may have been dialed in the lost time, by a row that is older than the backup. */
 function isLost(state: CallRow["state"], more: Partial<CallRow> = {}): boolean {
@@ -75,7 +78,9 @@ describe("a row of a restored ledger may have been dialed in the lost time", () 
       false,
       { tries: { ...tries, callBacks: undefined } },
     ],
-    ["was promised", false, { tries: { ...tries, promisedAt: since + dayMs } }],
+    ["was promised before the backup", false, { tries: promised, history: [before, wished(at)] }],
+    ["was promised after the backup", true, { tries: promised, history: [before, wished(at + 1)] }],
+    ["was promised, and its full history does not say when", true, { tries: promised }],
   ])("if it waits and %s: %s", (_, expected, more) => {
     expect(isLost("WAITING", { dueAt: since + dayMs, ...more })).toBe(expected);
   });

@@ -425,4 +425,24 @@ describe("after a restore of the ledger", () => {
       expect((await rowOf(bench, next)).state).toBe("NEEDS_REVIEW");
     },
   );
+
+  it.each(["before", "after"])(
+    "a retry is not dialed for a wish that is read again %s the sweeps",
+    inSlowTier,
+    async (when) => {
+      const late = { ...retry, after: { ...retry.after, voicemail: "20h" } };
+      const { bench, report, next } = await dial({ agent: { retry: late } });
+      await report({ result: voicemail });
+      // Its lost promise may have been kept already.
+      bench.advance(2 * hourMs);
+      const wish = () => report({ result: voicemail, wished: inMs(bench, 10 * minuteMs) });
+      if (when === "before") await wish();
+      await restore(bench);
+      if (when === "after") await wish();
+      expect(await rowOf(bench, next)).toMatchObject({ state: "WAITING", reason: "call_back" });
+      await bench.simulate(3 * 3600, { sweepSeconds: 600 });
+      expect(bench.dialed).toHaveLength(1);
+      expect((await rowOf(bench, next)).state).toBe("NEEDS_REVIEW");
+    },
+  );
 });
