@@ -157,7 +157,10 @@ async function followRow(
   const isProved = !isToProve || (await proveClaim(row, { ...callback, claim, isRefused }, deps));
   if (isOptOut) await recordOptOut(row.id, deps);
   if (isDropped || !isProved) return "ack";
-  const results = openRowOf(await readRow(row.id, deps)).map((open) => ({
+  const settled = await readRow(row.id, deps);
+  // The write that it was placed is on the queue, or others came first: a result has no row to be written to yet.
+  if (settled !== undefined && settled.state !== "PLACED") return retryLater(attempt);
+  const results = openRowOf(settled).map((open) => ({
     row: open,
     result: report.result,
     analysis: { wished: report.wished, isAnalyzed: true },

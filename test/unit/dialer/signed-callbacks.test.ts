@@ -323,4 +323,23 @@ describe("a signed callback", () => {
     bench.repairLedger();
     expect((await rowOf(bench, placed)).result).toBeNull();
   });
+
+  it.each(["fails", "always meets a conflict"])(
+    "comes again if the write that its call was placed %s, and waits on the queue",
+    async (what) => {
+      const bench = createBench();
+      const row = await putIn(bench, "UNKNOWN", aCallNow(bench), { route });
+      bench.breakLedger({
+        write: what === "fails" ? boom : async (changes) => changes.map(() => false),
+      });
+      expect(await tell(bench, row)).toEqual([{ retryAfterSeconds: 5 }]);
+      expect(await rowOf(bench, row)).toEqual(row);
+      bench.repairLedger();
+      await bench.deliver();
+      expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", result: null });
+      bench.advance(5_000);
+      expect(await bench.deliverEvents()).toEqual(["ack"]);
+      expect(await rowOf(bench, row)).toMatchObject({ result: { status: "busy" }, dueAt: null });
+    },
+  );
 });
