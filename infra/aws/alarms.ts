@@ -35,7 +35,7 @@ interface Condition {
   metric: cloudwatch.IMetric;
   /** The alarm is raised above this value, 0 by default. */
   above?: number;
-  /** Minutes in a row above it, 1 by default. */
+  /** Minutes above it, 1 by default, of `lateMinutes` more. */
   minutes?: number;
   /** Minutes of which one above it is enough: the alarm of an event lasts so long after the last one. */
   within?: number;
@@ -43,6 +43,12 @@ interface Condition {
   missing?: "quiet" | "unknown" | "alarm";
   description: string;
 }
+
+/**
+ * Minutes whose metrics may not have come yet. They count as 0, and an alarm that needs each of its minutes would never be
+ * raised: https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html, at FILL.
+ */
+const lateMinutes = 3;
 
 const treatments = {
   quiet: cloudwatch.TreatMissingData.NOT_BREACHING,
@@ -65,7 +71,7 @@ export function createAlarms(stack: Stack, watched: Watched): cloudwatch.Alarm[]
     return new cloudwatch.Alarm(stack, name, {
       metric: missing === "quiet" ? filled(metric) : metric,
       threshold: above,
-      evaluationPeriods: within ?? minutes,
+      evaluationPeriods: within ?? minutes + lateMinutes,
       datapointsToAlarm: within === undefined ? minutes : 1,
       comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
       treatMissingData: treatments[missing],
@@ -97,7 +103,8 @@ function gaugeConditions({ logged, plan }: Watched): Record<string, Condition> {
     },
     SweepLate: {
       metric: isAbsent(logged.fullSweeps),
-      minutes: 5,
+      // Late minutes look as if there was no sweep.
+      minutes: 5 + 2,
       // No sweep at all may have run yet.
       missing: "alarm",
       description: "no sweep has looked through everything for five minutes",

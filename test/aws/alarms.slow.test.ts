@@ -240,9 +240,14 @@ describe("the alarms of the AWS stack", () => {
     }
   });
 
+  it("are raised although their latest minutes have not come yet, and count as 0", () => {
+    for (const [name, { EvaluationPeriods, DatapointsToAlarm }] of Object.entries(alarms))
+      expect(EvaluationPeriods - (DatapointsToAlarm ?? EvaluationPeriods), name).toBeGreaterThan(2);
+  });
+
   it("report five minutes without a full sweep, also if there was none at all", () => {
     expect(readBy("SweepLate")).toEqual(["sweep.completed"]);
-    expect(alarms["SweepLate"]).toMatchObject({ EvaluationPeriods: 5, Threshold: 0 });
+    expect(alarms["SweepLate"]).toMatchObject({ DatapointsToAlarm: 7, Threshold: 0 });
     expect(alarms["SweepLate"]?.TreatMissingData).toBe("breaching");
     expect(alarms["SweepLate"]?.Metrics?.[0]?.Expression).toBe("IF(FILL(counted, 0) == 0, 1, 0)");
   });
@@ -271,16 +276,16 @@ describe("the alarms of the AWS stack", () => {
   });
 
   it("stay raised while their cause lasts: a figure, waiting messages, or minutes after an event", () => {
-    const kinds = Object.entries(alarms).map(([name, { EvaluationPeriods, ...alarm }]) => {
-      const isHeld = EvaluationPeriods > (alarm.DatapointsToAlarm ?? EvaluationPeriods);
-      return [name, isHeld ? `${EvaluationPeriods} min after` : alarm.TreatMissingData];
+    const kinds = Object.entries(alarms).map(([name, one]) => {
+      const { EvaluationPeriods: minutes, DatapointsToAlarm: above = minutes } = one;
+      return [name, above === 1 && minutes > 10 ? `${minutes} min after` : one.TreatMissingData];
     });
     expect(Object.fromEntries(kinds)).toEqual({
       // Without a sweep its figures are unknown, and their alarms stay as they are.
       CallsNeedReview: "ignore",
       OldestDueCall: "ignore",
       BreakersOpen: "ignore",
-      // Raised for a minute by each opening.
+      // Raised for minutes by each opening.
       BreakersOpened: "notBreaching",
       SweepLate: "breaching",
       // Raised anew each minute by the sweep.
@@ -311,7 +316,7 @@ describe("the alarms of the AWS stack", () => {
       ["EventsStuck", 30, "events"],
     ] as const) {
       expect(readBy(name)).toEqual([...both, "NumberOfMessagesDeleted"]);
-      expect(alarms[name]?.EvaluationPeriods).toBe(minutes);
+      expect(alarms[name]?.DatapointsToAlarm).toBe(minutes);
       expect(alarms[name]?.Metrics?.[0]?.Expression).toBe(
         `IF(FILL(${queue}Visible, 0) + FILL(${queue}Hidden, 0) > 0 AND FILL(finished, 0) == 0, 1, 0)`,
       );
