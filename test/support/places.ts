@@ -53,6 +53,11 @@ const table = `
 +17875550123 San Juan|America/Puerto_Rico
 +14745550123 Regina, overlay of 306|America/Regina
 +13065550123 Regina|America/Regina
++13068255123 Lloydminster, on its side of Saskatchewan (its charter)|America/Edmonton
++14745550124 Lloydminster, overlay of 306|America/Edmonton
++13066885123 Creighton, beside Flin Flon (tzdata, northamerica)|America/Winnipeg
++13345550123 Montgomery|America/Chicago
++13342985123 Phenix City, which keeps the time of Georgia|America/New_York
 +16395550123 Saskatoon|America/Regina
 +18075550123 Kenora|America/Winnipeg
 +18075550124 Thunder Bay, in the other part of 807|America/Toronto

@@ -35,6 +35,18 @@ export const corrections: readonly Correction[] = [
     source:
       "07 is the North East Region, Queensland and towns at its border: ACMA, Telecommunications Numbering Plan 2015, schedule 2. The map gives what it does not list to Sydney",
   },
+  {
+    prefixes: "1306 1474 1639",
+    zones: "America/Regina America/Edmonton America/Winnipeg",
+    source:
+      "Lloydminster keeps Alberta's time on both sides of the border, Creighton and Denare Beach keep Manitoba's: https://mm.icann.org/pipermail/tz/2012-February/013569.html. The numbering plan's table and the map say C and Regina",
+  },
+  {
+    prefixes: "1334",
+    zones: "America/Chicago America/New_York",
+    source:
+      "Phenix City, Lanett, Valley and Smiths Station keep Eastern time by custom: https://www.al.com/living/2017/02/do_you_know_which_alabama_town.html. The numbering plan's table and the map say C and Chicago",
+  },
 ];
 
 /** Corrections of wrong letters in the numbering plan's table. */
