@@ -345,6 +345,9 @@ const kinds = {
       /** Number of waiting calls that the visit under way has counted, and the last one's number with its beginning. */
       counted: z.optional(z.number()),
       waiting: z.optional(z.object({ calls: z.number(), at: time })),
+      /** Backlogs whose calls have been due longest: as the visit under way has found them, and the last one. Absent: there are few backlogs. */
+      dueFound: z.optional(z.array(z.object({ key: z.string(), dueAt: time }))),
+      longestDue: z.optional(z.array(z.string())),
       /** The request after which the next one continues; null: the first. */
       requestsAfter: z.nullable(z.string()),
       /** The replay after which the next one continues; null: the first. */

@@ -12,6 +12,8 @@ import type { DialerDeps } from "../runtime/context.ts";
 const pageBacklogs = 100;
 const pagesMax = 5;
 const dueMax = 100;
+/** Backlogs that every sweep measures. The hourly visit of all backlogs names those of the others that wait longest. */
+export const measuredBacklogs = pageBacklogs * pagesMax;
 /** Calls that need review, and circuit breakers, that are counted. */
 const reviewMax = 100;
 /** Pages of calls that need review that are read beyond those of test calls. */
@@ -32,11 +34,12 @@ export async function logGauges(
   deps: Pick<DialerDeps, "documents" | "log" | "ledger" | "clock" | "settings">,
 ): Promise<KnownOverdue> {
   const { documents, log } = deps;
-  const [review, expired, breakers, due] = await Promise.all([
+  const upkeep = (await documents.read([upkeepKey])).get("upkeep", upkeepKey.key)?.value;
+  const expired = measureExpired(upkeep, deps);
+  const [review, breakers, due] = await Promise.all([
     countReviews(deps),
-    measureExpired(deps),
     documents.list("breaker", { limit: breakersMax }),
-    measureDue(deps),
+    measureDue(upkeep, deps),
   ]);
   log("info", "sweep.measured", {
     needs_review: review,
@@ -69,14 +72,12 @@ function warnOverdue(
 const expiredMsMax = 2 * hourMs;
 
 /** Returns the seconds since which nothing was deleted: data that expired before that time was. */
-async function measureExpired({
-  documents,
-  clock,
-  log,
-}: Pick<DialerDeps, "documents" | "clock" | "log">): Promise<number> {
+function measureExpired(
+  upkeep: ValueOf<"upkeep"> | undefined,
+  { clock, log }: Pick<DialerDeps, "clock" | "log">,
+): number {
   const now = clock.now();
-  const upkeep = (await documents.read([upkeepKey])).get("upkeep", upkeepKey.key);
-  const { purgedUntil = now } = upkeep?.value ?? {};
+  const { purgedUntil = now } = upkeep ?? {};
   if (now - purgedUntil > expiredMsMax) {
     log("alarm", "upkeep.late", { due_at: new Date(purgedUntil).toISOString() });
   }
@@ -104,12 +105,15 @@ async function countReviews({ ledger }: Pick<DialerDeps, "ledger">): Promise<num
   return Math.min(Math.max(1, count), reviewMax);
 }
 
-/** Counts the due calls, and the seconds for which the oldest has been due; paused ones count too, as they expire. */
-async function measureDue({
-  ledger,
-  documents,
-  clock,
-}: Pick<DialerDeps, "ledger" | "documents" | "clock">): Promise<{
+/**
+ * Counts the due calls of the first backlogs, and the seconds for which the oldest of all has been due; paused ones count
+ * too, as they expire. Behind the first backlogs, a call is known once an hourly visit has found it. Its backlog is read
+ * again each time, so that the figure falls as soon as the call has left.
+ */
+async function measureDue(
+  { longestDue = [] }: Pick<ValueOf<"upkeep">, "longestDue"> = {},
+  { ledger, documents, clock }: Pick<DialerDeps, "ledger" | "documents" | "clock">,
+): Promise<{
   due_calls: number;
   oldest_due_seconds: number;
 }> {
@@ -117,7 +121,8 @@ async function measureDue({
   let count = 0;
   let oldest = until;
   let after: string | undefined;
-  for (let page = 0; page < pagesMax; page++) {
+  let isWhole = false;
+  for (let page = 0; page < pagesMax && !isWhole; page++) {
     const listed = await documents.list("backlog", { after, limit: pageBacklogs });
     const backlogs = listed
       .filter(({ key }) => !isTestClient(backlogOfKey(key).client))
@@ -126,8 +131,13 @@ async function measureDue({
       count += rows.length;
       oldest = Math.min(oldest, rows[0]?.dueAt ?? until);
     }
-    if (listed.length < pageBacklogs) break;
+    isWhole = listed.length < pageBacklogs;
     after = listed.at(-1)?.key;
+  }
+  if (!isWhole && longestDue.length > 0) {
+    const lanes = longestDue.map((key) => ({ key }));
+    for (const [first] of await ledger.due({ lanes, until, each: 1 }))
+      oldest = Math.min(oldest, first?.dueAt ?? until);
   }
   return { due_calls: count, oldest_due_seconds: Math.floor((until - oldest) / 1000) };
 }

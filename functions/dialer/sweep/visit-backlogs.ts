@@ -1,11 +1,12 @@
 import { backlogOfKey, type LevelOf, waitingLaneOf } from "#shared/calls/call-row.ts";
-import { timeOfId } from "#shared/calls/ids.ts";
+import { isTestClient, timeOfId } from "#shared/calls/ids.ts";
 import { findCallBacks, findRetry } from "#shared/dial-plan/dial-plan.ts";
 import type { StoredDocument, ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { writeOff } from "../dispatch/decide-rows.ts";
 import type { SweepTime } from "./sweep-time.ts";
+import { measuredBacklogs } from "./log-gauges.ts";
 import { reportGone } from "./warn-gone-routes.ts";
 import { allBacklogs, type Step, takeStep, type Walk } from "./walk-backlogs.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
@@ -20,6 +21,8 @@ const countedMax = 50_000;
 /** Time without use after which an empty backlog's document is removed. */
 const unusedMs = 2 * hourMs;
 const decidedAtOnce = 200;
+/** Backlogs that a visit names as those that wait longest. Once the first one is empty, the others count until the next visit. */
+const longestDueMax = 20;
 
 type Backlog = StoredDocument<"backlog">;
 /** A call that waits in a backlog. */
@@ -27,12 +30,15 @@ interface PositionIn {
   key: string;
   id: string;
 }
-type Reached = Partial<Pick<ValueOf<"upkeep">, "walk" | "visitedAt" | "counted" | "waiting">>;
+type Reached = Partial<
+  Pick<ValueOf<"upkeep">, "walk" | "visitedAt" | "counted" | "waiting" | "dueFound" | "longestDue">
+>;
+type DueFound = NonNullable<ValueOf<"upkeep">["dueFound"]>;
 
 /**
  * Goes through all backlogs once an hour, including paused ones and those of agents without a route: ends expired
- * calls, counts those that wait, and removes documents of empty, unused backlogs. Each sweep continues where the last
- * one ran out of its budget.
+ * calls, counts those that wait, finds those that have been due longest, and removes documents of empty, unused
+ * backlogs. Each sweep continues where the last one ran out of its budget.
  *
  * @returns the cursor of the next sweep
  */
@@ -46,6 +52,7 @@ export async function visitBacklogs(
   if (last.walk === null && clock.now() - last.visitedAt < everyMs) return {};
   const visitedAt = last.walk === null ? clock.now() : last.visitedAt;
   let counted = last.walk === null ? 0 : (last.counted ?? 0);
+  let dueFound = last.walk === null ? [] : (last.dueFound ?? []);
   let walk: Walk | null = last.walk ?? allBacklogs;
   while (walk !== null && !time.isOver()) {
     const step: Step = await takeStep(walk, { until: Number.MAX_SAFE_INTEGER }, deps);
@@ -62,10 +69,28 @@ export async function visitBacklogs(
       deps,
     );
     counted += found.reduce((sum, { positions }) => sum + positions.length, 0);
+    dueFound = addFirst(dueFound, step, walk);
     walk = next;
   }
   const waiting = { calls: counted, at: visitedAt };
-  return { walk, visitedAt, counted, ...(walk === null && { waiting }) };
+  if (walk !== null) return { walk, visitedAt, counted, ...(dueFound.length > 0 && { dueFound }) };
+  const longestDue = dueFound.length === 0 ? undefined : dueFound.map(({ key }) => key);
+  return { walk, visitedAt, counted, waiting, dueFound: undefined, longestDue };
+}
+
+/**
+ * Adds a step's backlogs by their first calls, and returns those whose calls are due first. Test calls do not count.
+ * Where there are few backlogs, returns none: each sweep measures them all.
+ */
+function addFirst(known: DueFound, { listed, found }: Step, { after }: Walk): DueFound {
+  if (after === null && listed.length < measuredBacklogs) return known;
+  if (listed.length === 0) return known; // the step has gone on behind the first calls
+  const more = found
+    .filter(({ key }) => !isTestClient(backlogOfKey(key).client))
+    .flatMap(({ key, positions: [first] }) => (first ? { key, dueAt: first.dueAt } : []));
+  return [...known, ...more]
+    .toSorted((one, other) => one.dueAt - other.dueAt)
+    .slice(0, longestDueMax);
 }
 
 /** Ends expired calls, at least some. Resolves to those that may have expired and for which no time was left. */

@@ -2,12 +2,19 @@ import { describe, expect, it } from "vitest";
 import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
+  type Bench,
   boom,
+  documentOf,
   pause,
+  put,
   putDocument,
   putIn,
   putWaiting,
 } from "#test/support/dialer-calls.ts";
+import { rowIn } from "#test/support/rows.ts";
+import { visitBacklogs } from "#functions/dialer/sweep/visit-backlogs.ts";
+import type { Call } from "#shared/calls/call-request.ts";
+import { upkeepKey } from "#shared/policy/ledger-epoch.ts";
 
 const startAt = "2026-06-01T10:00Z";
 const minute = 60_000;
@@ -142,5 +149,81 @@ describe("a call that may expire undialed", () => {
     bench.advance(60 * 60 * minute);
     await bench.sweep();
     expect(bench.eventsOf("calls.overdue")).toEqual([]);
+  });
+});
+
+describe("a call that waits behind more backlogs than one sweep reads", () => {
+  const expireAfterHours = 96;
+
+  /** Puts fresh calls of one client into 501 backlogs, and an old call of another client into one behind them. */
+  async function fill(more: Partial<Call> = {}) {
+    const bench = createDialerBench({ startAt, plan: { expireAfterHours } });
+    const old = aCallNow(bench, {}, { client: "z", ...more });
+    await pause(bench, { client: "z" });
+    await putIn(bench, "WAITING", old, { dueAt: bench.now() });
+    bench.advance((expireAfterHours / 2) * 60 * minute + minute);
+    const fresh = Array.from({ length: 501 }, (_, n) =>
+      rowIn("WAITING", aCallNow(bench, { agent_id: `agent_${n}` }, { client: "a" }), {
+        at: bench.now(),
+        dueAt: bench.now(),
+      }),
+    );
+    await put(bench, ...fresh);
+    return { bench, old };
+  }
+
+  const measured = (bench: Bench) => bench.eventsOf("sweep.measured").at(-1);
+  const overdueSeconds = (expireAfterHours / 2) * 3_600;
+
+  it("is measured and raises the alarm after a visit of all backlogs, until it has left", async () => {
+    const { bench, old } = await fill();
+    await bench.upkeep();
+    await bench.sweep();
+    expect(measured(bench)).toMatchObject({
+      due_calls: 500,
+      oldest_due_seconds: overdueSeconds + 60,
+    });
+    expect(bench.eventsOf("calls.overdue")).toMatchObject([
+      { level: "alarm", due_at: new Date(Date.parse(startAt)).toISOString() },
+    ]);
+    await putIn(bench, "CANCELLED", old);
+    bench.advance(minute);
+    await bench.sweep();
+    expect(measured(bench)).toMatchObject({ due_calls: 500, oldest_due_seconds: 60 });
+  });
+
+  it("is measured while the next visit is under way", async () => {
+    const { bench } = await fill();
+    await bench.upkeep();
+    bench.advance(60 * minute);
+    const stored = await documentOf(bench, upkeepKey.kind, upkeepKey.key);
+    if (stored === undefined) throw new Error("there is no upkeep");
+    let asked = 0;
+    const isOver = () => asked++ > 0;
+    const reached = await visitBacklogs(stored.value, { isOver }, bench.deps);
+    expect(reached.walk).not.toBeNull();
+    await putDocument(bench, upkeepKey, { ...stored.value, ...reached });
+    await bench.sweep();
+    expect(measured(bench)).toMatchObject({ oldest_due_seconds: overdueSeconds + 3_660 });
+    const under = { ...stored.value, ...reached };
+    const ended = await visitBacklogs(under, { isOver: () => false }, bench.deps);
+    expect(ended.longestDue).toHaveLength(20);
+    expect(ended.longestDue?.[0]).toBe(JSON.stringify(["z", "agent_sales"]));
+  });
+
+  it("is not noted where a sweep reads all backlogs", async () => {
+    const bench = createDialerBench({ startAt });
+    await putWaiting(bench, 1, 0);
+    await bench.upkeep();
+    const stored = await documentOf(bench, upkeepKey.kind, upkeepKey.key);
+    expect(stored?.value.waiting?.calls).toBe(1);
+    expect(stored?.value).not.toHaveProperty("longestDue");
+  });
+
+  it("is not measured if it is a test call", async () => {
+    const { bench } = await fill({ client: "test:z", mode: "test" });
+    await bench.upkeep();
+    await bench.sweep();
+    expect(measured(bench)).toMatchObject({ due_calls: 500, oldest_due_seconds: 0 });
   });
 });
