@@ -10,18 +10,18 @@ export function keys({ hashes }: KeyedNumber): DocumentKey[] {
 
 /**
  * Returns the time of an erasure of a call's number that covers the call; undefined if there is none. A redial has its number
- * from the call that it replaces, so an erasure since that call covers the redial too.
+ * from the call that it replaces, so an erasure since that call covers the redial too; and a repeat under an
+ * Idempotency-Key, which may be accepted after the erasure, has the id that the call had before it.
  */
 function findErasure(
-  { acceptedAt: clientReceiverAt, ancestors: [first] = [] }: Pick<Call, "acceptedAt" | "ancestors">,
+  { id, acceptedAt, ancestors: [first = id] = [] }: Pick<Call, "id" | "acceptedAt" | "ancestors">,
   hashes: readonly string[],
   documents: DocumentsRead,
 ): number | undefined {
-  const acceptedAt =
-    first === undefined ? clientReceiverAt : Math.min(clientReceiverAt, timeOfId(first));
+  const since = Math.min(acceptedAt, timeOfId(first));
   return hashes
     .flatMap((hash) => documents.get("erasure", hash)?.value.at ?? [])
-    .find((at) => acceptedAt <= at);
+    .find((at) => since <= at);
 }
 
 /** Everything was erased that was known of the call's number. */

@@ -60,3 +60,15 @@ it("a redial of a call that an erasure has not reached is not made", async () =>
     request: null,
   });
 });
+
+it("a call of before an erasure is not made for a repeat that was accepted after it", async () => {
+  const bench = createDialerBench({ plan: { callingHours: { default: "always" } } });
+  const call = aCallNow(bench, { phone_number: number });
+  bench.advance(60_000);
+  await erase(bench, number);
+  bench.advance(60_000);
+  await sendEach(bench, { ...call, acceptedAt: bench.now() });
+  await bench.deliver();
+  expect(bench.dialed).toEqual([]);
+  expect(await rowOf(bench, call)).toMatchObject({ state: "CANCELLED", reason: "erased" });
+});
