@@ -79,8 +79,9 @@ export interface OutboundCallsClient extends ReturnType<typeof createAccount> {
   getCall(callId: string, options?: CallOptions): Promise<CallStatus>;
   /**
    * Finds the request of an `Idempotency-Key` of the last 24 hours; of a list the request of its first part. Undefined:
-   * nothing was accepted under it up to now. If it is undefined, or `known` is false, repeat under the same key: a request
-   * that is not known yet may never come, and a list may have been accepted in part.
+   * nothing was accepted under it in that time. If it is undefined, or `known` is false, repeat under the same key within 24
+   * hours of the first try: a request that is not known yet may never come, and a list may have been accepted in part.
+   * Later a repeat would call everybody again: read the list of requests.
    */
   findRequest(idempotencyKey: string, options?: CallOptions): Promise<ListedRequest | undefined>;
   /**
