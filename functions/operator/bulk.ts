@@ -8,7 +8,7 @@ import { recordAction } from "../api/actions/audit-log.ts";
 import { changeCalls } from "./change-calls.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { callCursor, createCursorSchema, toCursor } from "../api/http/cursors.ts";
-import { nextCursor, time, toIsoTime } from "../api/http/fields.ts";
+import { instant, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 import { causeForLog, enqueue } from "../api/http/port-limits.ts";
 import { answerProblem, answerUnprocessable } from "../api/http/problem.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -46,7 +46,7 @@ type BulkAction = (typeof actionNames)[number];
 const positionSchema = z.strictObject({
   bulk: z.string().check(z.regex(/^[0-9a-f]{12}$/)),
   action: z.enum(actionNames),
-  until: z.number(),
+  countedAt: z.number(),
   next: z.optional(callCursor),
   ids: z.array(z.string().check(z.regex(/^\w{26}_\d{5}$/))).check(z.maxLength(foundMax)),
 });
@@ -56,6 +56,13 @@ const bodySchema = z.strictObject({
   action: z.enum(actionNames),
   filter: z.strictObject(filterShape),
   dry_run: z.optional(z.boolean()).check(z.describe("True: counts the calls, and changes none")),
+  counted_at: z
+    .optional(instant)
+    .check(
+      z.describe(
+        "That of the answer that counted the calls: one that matches only since then is not changed",
+      ),
+    ),
   not_placed: z
     .optional(z.boolean())
     .check(z.describe("Of a redial of calls that are NEEDS_REVIEW: none of them was placed")),
@@ -66,7 +73,11 @@ type Body = z.output<typeof bodySchema>;
 
 const bulkSchema = z.strictObject({
   bulk_id: z.string().check(z.describe("Names the whole work in the audit log")),
-  until: time.check(z.describe("Only calls accepted earlier are meant")),
+  counted_at: time.check(
+    z.describe(
+      "Only calls that matched before are meant: the time of the first answer, or the given one",
+    ),
+  ),
   found: z
     .int()
     .check(
@@ -105,10 +116,11 @@ const actInBulk = declareRoute({
     const position: Position = body.cursor ?? {
       bulk: deps.randomId().slice(0, 12),
       action: body.action,
-      until: Math.min(now, body.filter.until ?? now),
+      countedAt: Math.min(now, body.counted_at ?? now),
       ids: [],
     };
-    const filter = { ...body.filter, until: position.until };
+    const { countedAt } = position;
+    const filter = { ...body.filter, until: Math.min(countedAt, body.filter.until ?? countedAt) };
     const ids = body.dry_run === true ? [] : position.ids.map((id) => `call_${id}`);
     const acted = await act(c, { ids, filter, position }, deps);
     if (acted instanceof Response) return acted;
@@ -116,12 +128,13 @@ const actInBulk = declareRoute({
     const isEnd = !isFirst && position.next === undefined;
     const found = isEnd ? { rows: [] } : await find({ filter, position, body }, deps);
     const { rows, next } = found;
-    const { bulk, action, until } = position;
+    const { bulk, action } = position;
     const chosen = body.dry_run === true ? [] : rows.map(({ id }) => id.slice("call_".length));
-    const following = { bulk, action, until, ...(next === undefined ? {} : { next }), ids: chosen };
+    const place = next === undefined ? {} : { next };
+    const following = { bulk, action, countedAt, ...place, ids: chosen };
     return {
       bulk_id: bulk,
-      until: toIsoTime(until),
+      counted_at: toIsoTime(countedAt),
       found: rows.length,
       ...acted,
       looked_to: next === undefined ? null : toIsoTime(timeOfId(next)),
@@ -160,6 +173,22 @@ function stateOf(filter: CallFilter, action: BulkAction): CallState | undefined 
   return filter.state ?? actions[action].state;
 }
 
+/**
+ * True if a row fits a filter, and did so when the calls were counted. One that came into its state later may have
+ * rung, and nobody has looked at it. The time of the last change does not tell: a waiting call may be dialed and wait again.
+ */
+function isMeant(row: CallRow, filter: CallFilter, { countedAt }: Position): boolean {
+  const { state, reason, updatedAt, history } = row;
+  const last = history.at(-1);
+  // A full history lacks the last steps.
+  const isWhole = last?.state === state && last.reason === reason;
+  const steps = isWhole ? history : [...history, { at: updatedAt, state, reason }];
+  const counted = steps.findLast(({ at }) => at < countedAt);
+  const isSame =
+    counted?.state === state && (filter.reason === undefined || counted.reason === reason);
+  return isSame && fitsFilter(row, filter);
+}
+
 /** Finds the next calls that fit, newest first. */
 async function find(
   { filter, position, body }: { filter: CallFilter; position: Position; body: Body },
@@ -168,9 +197,9 @@ async function find(
   const meant = { ...filter, state: stateOf(filter, position.action) };
   const { list, isCursor } = findList(meant, deps);
   return scan(list, {
-    before: position.next ?? firstCallIdAt(position.until),
+    before: position.next ?? firstCallIdAt(filter.until ?? position.countedAt),
     from: filter.from ?? 0,
-    fits: (row) => fitsFilter(row, meant),
+    fits: (row) => isMeant(row, meant, position),
     isCursor,
     limit: body.dry_run === true ? countedMax : body.limit,
   });
@@ -189,14 +218,14 @@ async function act(
   deps: RouteDeps,
 ): Promise<Pick<Bulk, "done" | "refused"> | Response> {
   if (ids.length === 0) return { done: 0, refused: {} };
-  const { action, bulk, until } = position;
+  const { action, bulk, countedAt } = position;
   const { to } = actions[action];
   const { rows, unreadable } = await deps.ledger.read(ids);
   const by = c.get("caller").tokenId;
-  const isDone = (row: CallRow) => row.state === to && isEndedBy(row, { by, from: until });
+  const isDone = (row: CallRow) => row.state === to && isEndedBy(row, { by, from: countedAt });
   const meant = { ...filter, state: stateOf(filter, action) };
   const isOpen = (row: CallRow) =>
-    fitsFilter(row, meant) && (action !== "redial" || row.request !== null);
+    isMeant(row, meant, position) && (action !== "redial" || row.request !== null);
   const open = rows.filter(isOpen);
   const target = `bulk ${bulk}: ${textsOf(filter)}`;
   const name = `bulk_${action}`;

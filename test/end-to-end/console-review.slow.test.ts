@@ -1,5 +1,6 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Bulk } from "#shared/answers/answers.ts";
 import { applyAction } from "#shared/calls/transitions.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "../support/api.ts";
@@ -263,12 +264,16 @@ describe("an operator who reviews calls", () => {
     await page.clock.runFor(20_000);
     await page.clock.resume();
     expect(await waitingNow()).toHaveLength(310);
+    const counted = page.waitForResponse(/\/operator\/bulk$/);
     await button("Cancel …").click();
+    const { counted_at }: Bulk = await (await counted).json();
+    const times: unknown[] = [];
     let parts = 0;
     let answer = () => {};
     const stopped = new Promise<void>((done) => (answer = done));
     await page.route(/\/operator\/bulk$/, async (route) => {
       if (++parts === 3) await stopped;
+      times.push(route.request().postDataJSON().counted_at);
       await route.continue();
     });
     await typeCount();
@@ -279,6 +284,7 @@ describe("an operator who reviews calls", () => {
     answer();
     await said(/^Cancel: 90 calls done\. It was stopped: the others were not changed/);
     expect(await waitingNow()).toHaveLength(220);
+    expect(times).toEqual([counted_at, counted_at, counted_at]);
     // The way back is Undo, before anything is done.
     await page.goto(`${server.address}/operator#/calls?state=CANCELLED&agent_id=agent_paris`);
     await page.getByText("Nothing can be done with calls that are cancelled.").waitFor();

@@ -14,7 +14,7 @@ export async function runCalls(
     isPiped = false,
     columns,
   }: {
-    app: ReturnType<typeof createApp>;
+    app: Pick<ReturnType<typeof createApp>, "request">;
     sleep?: (ms: number) => Promise<void>;
     environment?: Record<string, string>;
     isPiped?: boolean;

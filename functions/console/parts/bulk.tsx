@@ -32,9 +32,9 @@ interface Total {
   found: number;
   done: number;
   refused: Readonly<Record<string, number>>;
-  until: string;
+  countedAt: string;
 }
-const nothing: Total = { found: 0, done: 0, refused: {}, until: "" };
+const nothing: Total = { found: 0, done: 0, refused: {}, countedAt: "" };
 
 /** The work that is under way. `cursor` is that of its next request. */
 interface Stage {
@@ -116,15 +116,15 @@ async function countCalls(
 /** Acts on the calls that were counted, or continues where a request failed. */
 async function act(from: Stage, { ask, setStage, isStopped }: Working): Promise<string> {
   const { work, count } = from;
-  const { until } = from.total;
-  const body = bodyOf({ ...work, filter: { ...work.filter, until } });
+  const { countedAt } = from.total;
+  const body = { ...bodyOf(work), counted_at: countedAt };
   let { cursor } = from;
-  let total = from.is === "failed" ? from.total : { ...nothing, until };
+  let total = from.is === "failed" ? from.total : { ...nothing, countedAt };
   try {
     do {
       setStage({ is: "acting", work, total, count, cursor });
       const answer = await askAgain(ask, { ...body, cursor });
-      total = { ...sum(total, answer), until };
+      total = sum(total, answer);
       cursor = answer.cursor;
     } while (cursor !== undefined && !isStopped());
   } catch (error) {
@@ -146,10 +146,10 @@ function askAgain(ask: Ask, body: object): Promise<Bulk> {
   return askRepeatedly(() => ask<Bulk>("/bulk", body));
 }
 
-function sum(total: Total, { found, done, refused, until }: Bulk): Total {
+function sum(total: Total, { found, done, refused, counted_at: countedAt }: Bulk): Total {
   const all = { ...total.refused };
   for (const [why, count] of Object.entries(refused)) all[why] = (all[why] ?? 0) + count;
-  return { found: total.found + found, done: total.done + done, refused: all, until };
+  return { found: total.found + found, done: total.done + done, refused: all, countedAt };
 }
 
 function leftOf(refused: Total["refused"]): number {

@@ -23,24 +23,26 @@ export const bulkCommands: Record<string, Command> = {
     if (rest.length > 0 || !actions.includes(name)) {
       throw new Misuse(`bulk is followed by ${actions.join(", ")}, and options.`);
     }
-    const filter = filterIn(values);
     const body = {
       action: name,
-      filter,
+      filter: filterIn(values),
       ...(values["not-placed"] === true ? { not_placed: true } : {}),
     };
-    const { found, until } = await goOn({ ...body, dry_run: true }, { ask, terminal });
+    const { found, counted_at } = await goOn({ ...body, dry_run: true }, { ask, terminal });
     if (found === 0) {
-      say("0 calls match.", { found, until }, { values, terminal });
+      say("0 calls match.", { found, counted_at }, { values, terminal });
       return 0;
     }
-    const act = { does: deeds[name]?.(counted(found, "call")) ?? name, answer: { found, until } };
+    const act = {
+      does: deeds[name]?.(counted(found, "call")) ?? name,
+      answer: { found, counted_at },
+    };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
     const bar = barOf(found, values, terminal);
     // The calls that were counted, and none that came later.
     const total = await goOn(
-      { ...body, filter: { ...filter, until } },
+      { ...body, counted_at },
       { ask, terminal, onAnswer: ({ done, left }) => bar.update(done + left) },
     );
     bar.stop();
@@ -69,7 +71,7 @@ function filterIn(values: Values): Record<string, string | undefined> {
 
 interface Total {
   bulk_id: string;
-  until: string;
+  counted_at: string;
   found: number;
   done: number;
   left: number;
@@ -81,12 +83,12 @@ async function goOn(
   body: object,
   { ask, terminal, onAnswer }: CommandDeps & { onAnswer?(total: Total): void },
 ): Promise<Total> {
-  const total: Total = { bulk_id: "", until: "", found: 0, done: 0, left: 0, refused: {} };
+  const total: Total = { bulk_id: "", counted_at: "", found: 0, done: 0, left: 0, refused: {} };
   let cursor: string | undefined;
   do {
     const answer = await askAgain({ ...body, cursor }, { ask, terminal });
     total.bulk_id = answer.bulk_id;
-    total.until = answer.until;
+    total.counted_at = answer.counted_at;
     total.found += answer.found;
     total.done += answer.done;
     for (const [why, count] of Object.entries(answer.refused)) {

@@ -2555,6 +2555,11 @@ export interface operations {
                     };
                     /** @description True: counts the calls, and changes none */
                     dry_run?: boolean;
+                    /**
+                     * Format: date-time
+                     * @description That of the answer that counted the calls: one that matches only since then is not changed
+                     */
+                    counted_at?: string;
                     /** @description Of a redial of calls that are NEEDS_REVIEW: none of them was placed */
                     not_placed?: boolean;
                     cursor?: string;
@@ -2577,9 +2582,9 @@ export interface operations {
                         bulk_id: string;
                         /**
                          * Format: date-time
-                         * @description Only calls accepted earlier are meant
+                         * @description Only calls that matched before are meant: the time of the first answer, or the given one
                          */
-                        until: string;
+                        counted_at: string;
                         /** @description Matching calls that this answer has found. It has not changed them: the request with its `cursor` does, unless `dry_run` is true */
                         found: number;
                         /** @description Calls that this answer has changed */

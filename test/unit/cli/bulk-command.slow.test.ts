@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallState } from "#shared/calls/states.ts";
+import { requireReview } from "#shared/calls/transitions.ts";
+import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
 import { rowIn, writeRows } from "#test/support/rows.ts";
@@ -9,7 +11,7 @@ async function createFilledApi(state: CallState, count: number) {
   const api = createTestApi();
   const acceptedAt = Date.now() - 60_000;
   const rows = Array.from({ length: count }, () =>
-    rowIn(state, aCall({ acceptedAt, first: "request" })),
+    rowIn(state, aCall({ acceptedAt, first: "request" }), { at: acceptedAt }),
   );
   await writeRows(rows, api.ledger, api.documents);
   const bulk = (words: string) => runCalls(["bulk", ...words.split(" ")], api);
@@ -52,6 +54,29 @@ describe("npm run calls -- bulk", () => {
     expect(sure.err).toMatch(/Trying again in 5 s/);
     const sent = await Promise.all(api.queue.take().map(({ open }) => open()));
     expect(new Set(sent).size).toBe(60);
+  });
+
+  it("leaves a call that must be reviewed only after the others were counted", async () => {
+    const { api, inState } = await createFilledApi("NEEDS_REVIEW", 3);
+    const at = Date.now() - 60_000;
+    const unknown = rowIn("UNKNOWN", aCall({ acceptedAt: at, first: "request" }), { at });
+    await writeRows([unknown], api.ledger, api.documents);
+    const request = api.app.request.bind(api.app);
+    const app: Pick<typeof api.app, "request"> = {
+      async request(path, init) {
+        const answer = await request(path, init);
+        const write = { version: randomVersion(), at: Date.now() };
+        const next = requireReview(unknown, 0, write);
+        // The first answer is the count. Later writes are refused: the row has another version.
+        if (next !== undefined) await api.ledger.write([{ next, seen: unknown.version }]);
+        return answer;
+      },
+    };
+    const words = ["bulk", "redial", "--state", "NEEDS_REVIEW", "--not-placed", "--yes"];
+    const { code, out } = await runCalls(words, { app });
+    expect([code, out]).toEqual([0, "3 done, 0 refused."]);
+    expect([await inState("REDIALED"), await inState("NEEDS_REVIEW")]).toEqual([3, 1]);
+    expect(api.queue.take()).toHaveLength(3);
   });
 
   it("refuses an empty filter and an unknown action", async () => {

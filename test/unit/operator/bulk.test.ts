@@ -5,6 +5,7 @@ import type { Bulk } from "#functions/operator/bulk.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { requestIdOf } from "#shared/calls/ids.ts";
 import { type CallState, states } from "#shared/calls/states.ts";
+import { enterState, requireReview } from "#shared/calls/transitions.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "#test/support/api.ts";
 import { aCall } from "#test/support/calls.ts";
@@ -37,7 +38,7 @@ async function ask(api: Api, path: string, body: object) {
 
 /** Works to the end. `between` runs after each answer. */
 async function work(api: Api, body: object, between = async (_answer: Bulk) => {}) {
-  const total = { found: 0, done: 0, refused: 0, answers: 0, ids: new Set<string>() };
+  const total = { found: 0, done: 0, refused: 0, answers: 0, ids: new Set<string>(), at: "" };
   let cursor: string | undefined;
   for (let failures = 0; total.answers < answersMax;) {
     const { status, answer } = await ask(api, "/bulk", { ...body, cursor });
@@ -48,6 +49,7 @@ async function work(api: Api, body: object, between = async (_answer: Bulk) => {
     total.done += answer.done;
     total.refused += Object.values(answer.refused).reduce((sum, one) => sum + one, 0);
     total.ids.add(answer.bulk_id);
+    total.at = answer.counted_at;
     cursor = answer.cursor;
     if (cursor === undefined) return total;
     await between(answer);
@@ -55,7 +57,7 @@ async function work(api: Api, body: object, between = async (_answer: Bulk) => {
   throw new Error("the work does not end");
 }
 
-/** Creates an API whose ledger has calls of agents in states, one a minute, the first one the newest. */
+/** Creates an API whose ledger has calls of agents in states since their acceptance, one a minute, the first one the newest. */
 async function createFilledApi(calls: readonly { state: CallState; agent: string }[]) {
   const journal = new Map<string, string>();
   const api = createTestApi({ journal: createMemoryJournal(journal) });
@@ -63,7 +65,7 @@ async function createFilledApi(calls: readonly { state: CallState; agent: string
   const rows = calls.map(({ state, agent }, n) => {
     const acceptedAt = now - (n + 1) * minute;
     const request = { phone_number: "+12025550123", agent_id: agent };
-    return rowIn(state, aCall({ acceptedAt, request, first: "request" }));
+    return rowIn(state, aCall({ acceptedAt, request, first: "request" }), { at: acceptedAt });
   });
   await writeRows(rows, api.ledger, api.documents);
   const read = async () => {
@@ -74,6 +76,19 @@ async function createFilledApi(calls: readonly { state: CallState; agent: string
     return rows.flatMap(({ id }) => found.get(id) ?? []);
   };
   return { api, rows, read, journal };
+}
+
+/** Writes the change of a row. */
+async function change(api: Api, row: CallRow | undefined, next: CallRow | undefined) {
+  if (row === undefined || next === undefined) throw new Error("the row does not change so");
+  expect(await api.ledger.write([{ next, seen: row.version }])).toEqual([true]);
+  return next;
+}
+
+/** Sends a call of unknown outcome to review now. */
+function review(api: Api, row: CallRow | undefined) {
+  const write = { version: randomVersion(), at: Date.now() };
+  return change(api, row, row && requireReview(row, 0, write));
 }
 
 /** Takes the calls that are on the queue, each with the calls that it replaces. */
@@ -172,6 +187,52 @@ describe("an action on all calls that fit a filter", () => {
     );
     expect(inState([...rows.values()], "WAITING")).toBe(later.length);
     expect(later.length).toBeGreaterThan(0);
+  });
+
+  it("leaves a call that must be reviewed only after the others were counted", async () => {
+    const calls = [...many(3, "NEEDS_REVIEW"), ...many(1, "UNKNOWN")];
+    const { api, rows, read } = await createFilledApi(calls);
+    const body = { action: "redial", filter: { state: "NEEDS_REVIEW" }, not_placed: true };
+    const counted = await work(api, { ...body, dry_run: true });
+    expect(counted.found).toBe(3);
+    await review(api, rows[3]);
+    const done = await work(api, { ...body, counted_at: counted.at });
+    expect(done).toMatchObject({ found: 3, done: 3, refused: 0, at: counted.at });
+    const after = await read();
+    expect([inState(after, "REDIALED"), inState(after, "NEEDS_REVIEW")]).toEqual([3, 1]);
+    expect(await queuedCalls(api)).toHaveLength(3);
+    expect((await work(api, { ...body, dry_run: true })).found).toBe(1);
+  });
+
+  it("leaves a call that must be reviewed only after its first part", async () => {
+    const calls = [...many(3, "NEEDS_REVIEW"), ...many(1, "UNKNOWN")];
+    const { api, rows, read } = await createFilledApi(calls);
+    const body = { action: "placed", filter: { client: "crm" }, limit: 1 };
+    let isReviewed = false;
+    const done = await work(api, body, async () => {
+      if (!isReviewed) await review(api, rows[3]);
+      isReviewed = true;
+    });
+    expect(done).toMatchObject({ found: 3, done: 3, refused: 0 });
+    const after = await read();
+    expect([inState(after, "PLACED"), inState(after, "NEEDS_REVIEW")]).toEqual([3, 1]);
+  });
+
+  it("cancels what waited when it was counted and waits again, but not for a reason that is new", async () => {
+    const { api, rows, read } = await createFilledApi(many(2, "WAITING"));
+    const body = { action: "cancel", filter: { client: "crm" } };
+    const counted = await work(api, { ...body, dry_run: true });
+    const waits = { reason: "later", dueAt: Date.now() };
+    const again = rows.map((row) =>
+      enterState(row, { state: "WAITING", ...waits }, { version: randomVersion(), at: Date.now() }),
+    );
+    for (const [n, next] of again.entries()) await change(api, rows[n], next);
+    const filter = { ...body.filter, reason: "later" };
+    const later = await work(api, { ...body, filter, counted_at: counted.at });
+    expect(later).toMatchObject({ found: 0, done: 0 });
+    const done = await work(api, { ...body, counted_at: counted.at });
+    expect(done).toMatchObject({ found: 2, done: 2, refused: 0 });
+    expect(inState(await read(), "CANCELLED")).toBe(2);
   });
 
   it("redials each call once when two operators do it at a time", async () => {
