@@ -73,7 +73,7 @@ export const callCommands: Record<string, Command> = {
       ids,
       {
         values,
-        perform: (id) => ask<Redialed>(`/calls/${id}/redial`, body),
+        perform: (id, seen) => ask<Redialed>(`/calls/${id}/redial`, { ...body, ...seen }),
         does: (count) => `calls the numbers of ${counted(count, "call")} again`,
       },
       { ask, terminal },
@@ -90,7 +90,7 @@ export const callCommands: Record<string, Command> = {
       ids,
       {
         values,
-        perform: (id) => ask<CallView>(`/calls/${id}/resolve`, body),
+        perform: (id, seen) => ask<CallView>(`/calls/${id}/resolve`, { ...body, ...seen }),
         // Whoever names calls by their ids has looked at each.
         ...(ids.length === 0 ? { does } : {}),
       },

@@ -53,9 +53,12 @@ export async function* listCalls(
   } while (cursor !== undefined);
 }
 
+/** A call as it was listed. Empty for one that was named by its id. */
+type Seen = Partial<Pick<CallView, "updated_at">>;
+
 interface Acts {
   values: Values;
-  perform(id: string): Promise<object>;
+  perform(id: string, seen: Seen): Promise<object>;
   /** Describes a grave action on so many calls, before which a person is asked. */
   does?(count: number): string;
 }
@@ -69,27 +72,29 @@ export async function forEach(
   { values, perform, does }: Acts,
   { ask, terminal }: CommandDeps,
 ): Promise<number> {
-  const chosenIds = [...ids];
+  const chosen: { id: string; seen: Seen }[] = ids.map((id) => ({ id, seen: {} }));
   if (ids.length === 0) {
     if (values.state === undefined && values.request === undefined) {
       // The list of all calls is long, and only few of them are meant.
       throw new Misuse("Name calls by their ids, or choose them by --state or --request.");
     }
     // All ids are read first: an action on a call removes it from the list that is being read.
-    for await (const call of listCalls(values, { ask, terminal })) chosenIds.push(call.id);
+    for await (const { id, updated_at } of listCalls(values, { ask, terminal })) {
+      chosen.push({ id, seen: { updated_at } });
+    }
   }
-  if (does !== undefined && chosenIds.length > 0) {
-    const act = { does: does(chosenIds.length), answer: { calls: chosenIds.length } };
+  if (does !== undefined && chosen.length > 0) {
+    const act = { does: does(chosen.length), answer: { calls: chosen.length } };
     const exit = await exitUnlessAgreed(act, { values, terminal });
     if (exit !== undefined) return exit;
   }
-  const bar = barOf(chosenIds.length, values, terminal);
+  const bar = barOf(chosen.length, values, terminal);
   const refused: string[] = [];
   let done = 0;
   let failure: Failure | undefined;
-  for (const id of chosenIds) {
+  for (const { id, seen } of chosen) {
     try {
-      const answer = await perform(encodeURIComponent(id));
+      const answer = await perform(encodeURIComponent(id), seen);
       if (values.json === true) terminal.print(JSON.stringify(answer));
       done++;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CallState } from "#shared/calls/states.ts";
+import { requestIdOf } from "#shared/calls/ids.ts";
 import { requireReview } from "#shared/calls/transitions.ts";
 import { randomVersion } from "#shared/lib/random.ts";
 import { createTestApi } from "#test/support/api.ts";
@@ -18,6 +19,25 @@ async function createFilledApi(state: CallState, count: number) {
   const inState = async (one: CallState) =>
     (await api.ledger.list({ state: one, limit: 1000 })).rows.length;
   return { api, bulk, inState };
+}
+
+/** Returns an API whose one call of unknown outcome must be reviewed once it has answered. */
+async function createReviewingApi(count: number) {
+  const { api, inState } = await createFilledApi("NEEDS_REVIEW", count);
+  const at = Date.now() - 60_000;
+  const unknown = rowIn("UNKNOWN", aCall({ acceptedAt: at, first: "request" }), { at });
+  await writeRows([unknown], api.ledger, api.documents);
+  const ask = api.app.request.bind(api.app);
+  const app: Pick<typeof api.app, "request"> = {
+    async request(path, init) {
+      const answer = await ask(path, init);
+      const next = requireReview(unknown, 0, { version: randomVersion(), at: Date.now() });
+      // Later writes are refused: the row has another version by then.
+      if (next !== undefined) await api.ledger.write([{ next, seen: unknown.version }]);
+      return answer;
+    },
+  };
+  return { app, queue: api.queue, inState, unknown };
 }
 
 describe("npm run calls -- bulk", () => {
@@ -57,26 +77,12 @@ describe("npm run calls -- bulk", () => {
   });
 
   it("leaves a call that must be reviewed only after the others were counted", async () => {
-    const { api, inState } = await createFilledApi("NEEDS_REVIEW", 3);
-    const at = Date.now() - 60_000;
-    const unknown = rowIn("UNKNOWN", aCall({ acceptedAt: at, first: "request" }), { at });
-    await writeRows([unknown], api.ledger, api.documents);
-    const request = api.app.request.bind(api.app);
-    const app: Pick<typeof api.app, "request"> = {
-      async request(path, init) {
-        const answer = await request(path, init);
-        const write = { version: randomVersion(), at: Date.now() };
-        const next = requireReview(unknown, 0, write);
-        // The first answer is the count. Later writes are refused: the row has another version.
-        if (next !== undefined) await api.ledger.write([{ next, seen: unknown.version }]);
-        return answer;
-      },
-    };
+    const { app, queue, inState } = await createReviewingApi(3);
     const words = ["bulk", "redial", "--state", "NEEDS_REVIEW", "--not-placed", "--yes"];
     const { code, out } = await runCalls(words, { app });
     expect([code, out]).toEqual([0, "3 done, 0 refused."]);
     expect([await inState("REDIALED"), await inState("NEEDS_REVIEW")]).toEqual([3, 1]);
-    expect(api.queue.take()).toHaveLength(3);
+    expect(queue.take()).toHaveLength(3);
   });
 
   it("refuses an empty filter and an unknown action", async () => {
@@ -84,4 +90,21 @@ describe("npm run calls -- bulk", () => {
     expect((await bulk("cancel")).err).toContain("would mean every call");
     expect((await bulk("delete --agent a")).err).toMatch(/^bulk is followed by cancel/);
   });
+});
+
+describe("npm run calls -- redial and resolve", () => {
+  it.each([
+    ["redial", "--not-placed"],
+    ["resolve", "--placed"],
+  ])(
+    "%s leaves a call of a request that must be reviewed only since it was listed",
+    async (name, word) => {
+      const { app, queue, inState, unknown } = await createReviewingApi(0);
+      const request = requestIdOf(unknown.id);
+      const { code, err } = await runCalls([name, "--request", request, word, "--yes"], { app });
+      expect([code, err]).toEqual([2, expect.stringContaining("changed")]);
+      expect(await inState("NEEDS_REVIEW")).toBe(1);
+      expect(queue.take()).toEqual([]);
+    },
+  );
 });
