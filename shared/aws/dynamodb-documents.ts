@@ -35,7 +35,7 @@ const lastCharacter = "\u{10ffff}";
  * Creates the documents in DynamoDB; dynamodb-table.ts describes their table.
  *
  * @param sources.now clock that decides expiry, in milliseconds since the epoch
- * @param sources.freshVersion makes the versions of `add` and `takePermits`
+ * @param sources.freshVersion makes the versions of `add`, `exchange` and `takePermits`
  */
 export function createDynamoDocuments(
   client: DynamoClient,
@@ -71,6 +71,7 @@ export function createDynamoDocuments(
       void (await allEnded(additions, ({ counters, expiresAt, ...key }) =>
         add(key, counters, expiresAt),
       )),
+    exchange: createExchange({ items, now, freshVersion }),
     async list(kind, { after, limit, descending = false }) {
       const partitions = listedPartitionsOf(kind);
       const found: Item[] = [];
@@ -129,7 +130,6 @@ interface AddDeps {
   freshVersion: () => string;
 }
 
-/** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
 /** Returns the method `add`. */
 function createAdd({ items, now, freshVersion }: AddDeps): Documents["add"] {
   return async (document, counters, expiresAt) => {
@@ -146,26 +146,66 @@ function createAdd({ items, now, freshVersion }: AddDeps): Documents["add"] {
   };
 }
 
+/** Adds to a document that has not expired. Resolves to the new counters, or undefined if it has expired. */
 async function addTo(
   document: DocumentKey,
   { counters, expiresAt }: { counters: Record<string, number>; expiresAt: number },
   { items, now, freshVersion }: AddDeps,
 ) {
-  const names: Record<string, string> = {};
+  const additions = namedCounters(counters, "n");
   const values: Item = {
+    ...additions.values,
     ":now": number(now()),
     ":version": text(freshVersion()),
     ":expiresAt": number(expiresAt),
     ":ttl": ttlOf(expiresAt),
   };
-  const additions = Object.entries(counters).map(([name, count], index) => {
-    names[`#n${index}`] = `${numberPrefix}${name}`;
-    values[`:n${index}`] = number(count);
-    return `#n${index} :n${index}`;
-  });
-  const added = additions.length === 0 ? "" : ` ADD ${additions.join(", ")}`;
-  const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${added}`;
-  const condition = { expression: isCurrent, values };
-  const item = await items.update(keyOf(document), { expression, names }, condition);
+  const expression = `SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl${addingOf(additions)}`;
+  const change = { expression, names: additions.names };
+  const item = await items.update(keyOf(document), change, { expression: isCurrent, values });
   return item === undefined ? undefined : toNumbers(item);
+}
+
+/** Returns the method `exchange`. */
+function createExchange({ items, now, freshVersion }: AddDeps): Documents["exchange"] {
+  return async (document, { removed, added }) => {
+    const additions = namedCounters(added, "n");
+    const removals = namedCounters(removed, "r");
+    const values = {
+      ...additions.values,
+      ...removals.values,
+      ":now": number(now()),
+      ":version": text(freshVersion()),
+    };
+    const gone = removals.all.map(([name]) => name).join(", ");
+    const isUnchanged = removals.all.map(([name, value]) => `${name} = ${value}`).join(" AND ");
+    const item = await items.update(
+      keyOf(document),
+      {
+        expression: `SET #version = :version${addingOf(additions)} REMOVE ${gone}`,
+        names: { ...additions.names, ...removals.names },
+      },
+      { expression: `(${isCurrent}) AND ${isUnchanged}`, values },
+    );
+    return item === undefined ? undefined : toNumbers(item);
+  };
+}
+
+/** Returns counters as an expression names them, as their names may have any character. */
+function namedCounters(counters: Record<string, number>, prefix: string) {
+  const named = Object.entries(counters).map(([counter, count], index) => ({
+    name: `#${prefix}${index}`,
+    value: `:${prefix}${index}`,
+    counter: `${numberPrefix}${counter}`,
+    count: number(count),
+  }));
+  return {
+    all: named.map(({ name, value }) => [name, value] as const),
+    names: Object.fromEntries(named.map(({ name, counter }) => [name, counter])),
+    values: Object.fromEntries(named.map(({ value, count }) => [value, count])),
+  };
+}
+
+function addingOf({ all }: ReturnType<typeof namedCounters>): string {
+  return all.length === 0 ? "" : ` ADD ${all.map((pair) => pair.join(" ")).join(", ")}`;
 }

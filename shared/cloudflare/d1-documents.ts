@@ -65,6 +65,20 @@ ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, expires_at = e
       GROUP BY key)))
 RETURNING value AS json`;
 
+/** ?1 kind, ?2 key, ?3 the counters to be removed, ?4 the additions, ?5 the version, ?6 the current time. */
+const exchange = `
+UPDATE documents SET version = ?5, value = (
+  SELECT json_group_object(key, total) FROM (
+    SELECT key, sum(value) AS total FROM (
+      SELECT key, value FROM json_each(documents.value) WHERE key NOT IN (SELECT key FROM json_each(?3))
+      UNION ALL SELECT key, value FROM json_each(?4))
+    GROUP BY key))
+WHERE kind = ?1 AND key = ?2 AND (expires_at IS NULL OR expires_at > ?6)
+  AND (SELECT count(*) FROM json_each(?3)) = (
+    SELECT count(*) FROM json_each(documents.value) AS counter
+    WHERE (counter.key, counter.value) IN (SELECT key, value FROM json_each(?3)))
+RETURNING value AS json`;
+
 /**
  * `grantPermits` of rate.ts as one statement, so that no other write comes between its read and its write.
  * ?1 kind, ?2 key, ?3 version, ?4 the document's expiry, ?5 the current time; ?6 the interval, ?7 the
@@ -118,16 +132,29 @@ async function readTime(all: ReturnType<typeof queryOn>): Promise<number> {
   return Math.round(time.seconds * 1000);
 }
 
+function createExchange(
+  all: ReturnType<typeof queryOn>,
+  { now, freshVersion }: Sources,
+): Documents["exchange"] {
+  return async ({ kind, key }, { removed, added }) => {
+    const bound = [kind, key, JSON.stringify(removed), JSON.stringify(added), freshVersion()];
+    const [sums] = await all<{ json: string }>(exchange, ...bound, now());
+    return sums === undefined ? undefined : JSON.parse(sums.json);
+  };
+}
+
+interface Sources {
+  now: () => number;
+  freshVersion: () => string;
+}
+
 /**
  * Creates the documents in Cloudflare D1; infra/d1 has their table.
  *
  * @param sources.now clock that decides expiry, in milliseconds since the epoch
- * @param sources.freshVersion makes the versions of `add` and `takePermits`
+ * @param sources.freshVersion makes the versions of `add`, `exchange` and `takePermits`
  */
-export function createD1Documents(
-  database: D1Database,
-  { now, freshVersion }: { now: () => number; freshVersion: () => string },
-): Documents {
+export function createD1Documents(database: D1Database, { now, freshVersion }: Sources): Documents {
   const all = queryOn(database);
   const addAll = (additions: readonly Addition[]) =>
     all<{ json: string }>(add, JSON.stringify(additions), freshVersion(), now());
@@ -141,6 +168,7 @@ export function createD1Documents(
       return JSON.parse(sums.json);
     },
     addAll: async (additions) => void (await addAll(additions)),
+    exchange: createExchange(all, { now, freshVersion }),
     async list(kind, { after, limit, descending = false }) {
       const [below, order] = descending ? ["<", "DESC"] : [">", "ASC"];
       const sql = `SELECT ${columns} FROM documents WHERE kind = ?1 AND (expires_at IS NULL OR expires_at > ?2)

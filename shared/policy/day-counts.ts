@@ -54,20 +54,22 @@ export type CountedCalls =
   | { isCounted: true; total: number; marks: number }
   | { isCounted: false; isFirst: boolean; left: number };
 
+type CountingDocuments = Pick<Documents, "add" | "exchange">;
+
 /**
  * Counts calls towards the limit of a day: all of them, or none. Many processes count at once, each by one addition
  * that returns the sum, so no more than `limit` calls are ever counted. Calls above it are subtracted by a second
- * addition. In between, calls that would have fitted may be refused. A request with a key adds to its mark, which
+ * change. In between, calls that would have fitted may be refused. A request with a key adds to its mark, which
  * counts its tries in progress or done. The mark's name has the number of the request's calls: they count once while
  * any try counts. So a repeat after a failure counts nothing more, whether or not the addition before succeeded, and
- * subtracting is one addition.
+ * subtracting is one change.
  *
  * @throws if the document cannot be reached. The calls may be counted all the same, and are marked then
  */
 export async function countCalls(
   of: Counted,
   counting: Counting,
-  documents: Pick<Documents, "add">,
+  documents: CountingDocuments,
 ): Promise<CountedCalls> {
   const { at, calls, limit } = counting;
   const all = await documents.add(dayKeyOf(of, at), countersOf(counting, 1), expiryOf(at));
@@ -79,14 +81,28 @@ export async function countCalls(
   return { isCounted: false, isFirst: refused === 1, left: Math.max(0, limit - (total - calls)) };
 }
 
-/** Subtracts calls that were counted, because they are not accepted or nobody dials them. */
-export function leaveCalls(
+/**
+ * Subtracts calls that were counted, because they are not accepted or nobody dials them. A mark goes with its last try,
+ * or a client that is refused all day would leave as many marks as it has sent requests.
+ */
+export async function leaveCalls(
   of: Counted,
   { refused = 0, ...left }: Omit<Counting, "limit"> & { refused?: number },
-  documents: Pick<Documents, "add">,
+  documents: CountingDocuments,
 ): Promise<Day> {
-  const counters = { ...countersOf(left, -1), ...(refused > 0 ? { refused } : {}) };
-  return documents.add(dayKeyOf(of, left.at), counters, expiryOf(left.at));
+  const day = dayKeyOf(of, left.at);
+  const added: Day = refused > 0 ? { refused } : {};
+  const subtract = () =>
+    documents.add(day, { ...countersOf(left, -1), ...added }, expiryOf(left.at));
+  if (left.request === undefined) return subtract();
+  const mark = markOf(left.request, left.calls);
+  const onlyTry = await documents.exchange(day, { removed: { [mark]: 1 }, added });
+  if (onlyTry !== undefined) return onlyTry;
+  const others = await subtract();
+  const tries = others[mark] ?? 0;
+  if (tries > 0) return others;
+  // The other tries were subtracted at the same moment, or the mark was forgotten.
+  return (await documents.exchange(day, { removed: { [mark]: tries }, added: {} })) ?? others;
 }
 
 /**
@@ -146,34 +162,33 @@ function callsOf(mark: string): number {
  */
 const marksMax = 60;
 const marksAgain = 20;
+/** Marks that are forgotten by one exchange, at most 50. */
+const forgottenAtOnce = 50;
 
 /**
  * Forgets marks of bound keys, by which their repeats are known, and of requests that were subtracted. Calls of the
- * former stay counted, without a mark. Does nothing if other requests count meanwhile.
+ * former stay counted, without a mark. Marks that change meanwhile are left, with the others of their exchange.
  *
  * @param marks number of marks of the day
  */
 export async function forgetMarks(
   of: Counted,
   { at, marks }: { at: number; marks: number },
-  { documents, freshVersion }: { documents: Documents; freshVersion: () => string },
+  documents: Pick<Documents, "read" | "exchange">,
 ): Promise<void> {
   if (marks < marksMax || marks % marksAgain !== 0) return;
-  const { kind, key } = dayKeyOf(of, at);
-  const current = (await documents.read([{ kind, key }])).get(kind, key);
-  if (current === undefined) return;
+  const day = dayKeyOf(of, at);
+  const current = (await documents.read([day])).get(day.kind, day.key);
+  const marked = Object.entries(current?.value ?? {}).filter(([name]) => isMark(name));
   const keyIn = (mark: string) => mark.slice(markPrefix.length, markPrefix.length + hashCharacters);
-  const names = Object.keys(current.value).filter(isMark);
-  const asked = names.map((name) => ({ kind: "idempotency-key", key: keyIn(name) }) as const);
+  const asked = marked.map(([name]) => ({ kind: "idempotency-key", key: keyIn(name) }) as const);
   const bound = await documents.read(asked);
-  const isNeeded = (name: string, tries: number) =>
-    tries > 0 && bound.get("idempotency-key", keyIn(name)) === undefined;
-  const kept = Object.entries(current.value).filter(
-    ([name, tries]) => !isMark(name) || isNeeded(name, tries),
+  const unneeded = marked.filter(
+    ([name, tries]) => tries <= 0 || bound.get("idempotency-key", keyIn(name)) !== undefined,
   );
-  const value = Object.fromEntries(kept);
-  // The sum of the day stays the same.
-  value["calls"] = (value["calls"] ?? 0) + totalOf(current.value) - totalOf(value);
-  const next = { ...current, version: freshVersion(), value };
-  await documents.write([{ next, seen: current.version }]);
+  for (let start = 0; start < unneeded.length; start += forgottenAtOnce) {
+    const removed = Object.fromEntries(unneeded.slice(start, start + forgottenAtOnce));
+    // The sum of the day stays the same.
+    await documents.exchange(day, { removed, added: { calls: totalOf(removed) } });
+  }
 }

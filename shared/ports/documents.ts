@@ -32,10 +32,17 @@ export interface Addition extends DocumentKey<CounterKind> {
   expiresAt: number;
 }
 
+/** A change of counters: those that are removed, each with the value that was read, and additions to others. */
+export interface Exchange {
+  /** At least one, and at most 50: DynamoDB limits the length of a condition. */
+  removed: Record<string, number>;
+  added: Record<string, number>;
+}
+
 /**
  * All small data other than calls: keys, breakers, pauses, caps, paces. A document is written only if its version is
- * still the one that was read. No document is changed by two methods, except that `write` also resets counts; every
- * method renews the version.
+ * still the one that was read. No document is changed by two methods, except that `exchange` also changes counts, and
+ * `write` resets them; every method renews the version.
  */
 export interface Documents {
   read(keys: readonly DocumentKey[]): Promise<DocumentsRead>;
@@ -56,6 +63,16 @@ export interface Documents {
    * @throws if any could not be added; others may have been
    */
   addAll(additions: readonly Addition[]): Promise<void>;
+  /**
+   * Removes counters and adds to others, all at once, if each of the former still has the value that was read. Other
+   * counters may have changed, so additions by others do not hinder it.
+   *
+   * @returns the new counters. Undefined: nothing was changed
+   */
+  exchange(
+    document: DocumentKey<CounterKind>,
+    exchange: Exchange,
+  ): Promise<Record<string, number> | undefined>;
   /**
    * Lists documents of a listed kind in the order of their keys, starting behind `after`, those among them that only a
    * later version can read.

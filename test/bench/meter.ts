@@ -67,6 +67,8 @@ export function withStages(
       write: (changes) => trip("documents", () => documents.write(changes)),
       add: (document, counters, expiresAt) =>
         trip("documents", () => documents.add(document, counters, expiresAt)),
+      exchange: (document, exchange) =>
+        trip("documents", () => documents.exchange(document, exchange)),
       storeTime: () => trip("read", () => documents.storeTime()),
       takePermits: (document, pace, request) =>
         trip("documents", () => documents.takePermits(document, pace, request)),

@@ -52,6 +52,8 @@ export function createSimulatedDocuments(world: World) {
         add: (document, counters, expiresAt) =>
           one("add", () => memory.add(document, counters, expiresAt)),
         addAll: (additions) => one("add", () => memory.addAll(additions)),
+        exchange: (document, exchange) =>
+          one("exchange", () => memory.exchange(document, exchange)),
         list: (kind, query) => one("list documents", () => memory.list(kind, query)),
         listByPrefix: (kind, query) =>
           one("list documents", () => memory.listByPrefix(kind, query)),

@@ -93,6 +93,19 @@ export function createMemoryDocuments(
         await this.add(key, counters, expiresAt);
       }
     },
+    async exchange(document, { removed, added }) {
+      const found = current(document);
+      if (found === undefined) return undefined;
+      const before: Record<string, number> = parseValue(document.kind, JSON.parse(found.json));
+      if (Object.entries(removed).some(([name, seen]) => before[name] !== seen)) return undefined;
+      const sums = new Map(Object.entries(before).filter(([name]) => removed[name] === undefined));
+      for (const [name, count] of Object.entries(added)) {
+        sums.set(name, (sums.get(name) ?? 0) + count);
+      }
+      const value: Record<string, number> = Object.fromEntries(sums);
+      put({ ...document, value, expiresAt: found.expiresAt });
+      return value;
+    },
     async list(kind, { after, limit, descending = false }) {
       const found = [...stored.values()]
         .filter((one) => one.kind === kind && current(one) !== undefined)

@@ -1,6 +1,5 @@
 import type { Context } from "hono";
 import { findGuard, type Guard, strictest } from "#shared/dial-plan/guards.ts";
-import { randomVersion } from "#shared/lib/random.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import {
   countCalls,
@@ -78,11 +77,9 @@ async function isBound({ key }: CountedKey, { documents }: GuardDeps): Promise<b
 async function forgetBound(
   { client, at, count }: FreshRequest,
   marks: number,
-  { documents, randomId, log }: GuardDeps,
+  { documents, log }: GuardDeps,
 ): Promise<void> {
-  const freshVersion = () => randomVersion(randomId());
-  const stores = { documents, freshVersion };
-  await forgetMarks({ client }, { at, marks }, stores).catch((error: unknown) =>
+  await forgetMarks({ client }, { at, marks }, documents).catch((error: unknown) =>
     log("warning", "guard.release_failed", { client, count, error: errorForLog(error) }),
   );
 }

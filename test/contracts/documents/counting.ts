@@ -65,6 +65,45 @@ export function describeCounting(name: string, create: CreateDocuments): void {
       expect((await read())?.value).toEqual(Object.fromEntries(doubled));
     });
 
+    it("exchanges counters while they have the values that were read, whatever else is added", async () => {
+      const odd = 'a"b é.c';
+      await documents.add(failures, { [odd]: 2, zero: 0, other: 1, sum: 5 }, now + hour);
+      const seen = (await read())?.version;
+      await documents.add(failures, { other: 1 }, now + hour);
+      const exchange = { removed: { [odd]: 2, zero: 0 }, added: { sum: 4, fresh: 1 } };
+      const sums = { other: 2, sum: 9, fresh: 1 };
+      expect(await documents.exchange(failures, exchange)).toEqual(sums);
+      expect(await read()).toMatchObject({ value: sums, expiresAt: now + hour });
+      expect((await read())?.version).not.toBe(seen);
+      expect(await documents.exchange(failures, { removed: { fresh: 1 }, added: {} })).toEqual({
+        other: 2,
+        sum: 9,
+      });
+      for (const removed of [{ [odd]: 2 }, { other: 3 }, { other: 2, gone: 0 }]) {
+        expect(await documents.exchange(failures, { removed, added: { sum: 1 } })).toBeUndefined();
+      }
+      now += hour;
+      expect(await documents.exchange(failures, { removed: { other: 2 }, added: {} })).toBe(
+        undefined,
+      );
+      expect(await read()).toBeUndefined();
+    });
+
+    it("exchanges counters once, however many processes do", async () => {
+      const names = Array.from({ length: 50 }, (_, n) => `${n}`.padStart(98, "key "));
+      const removed = Object.fromEntries(names.map((one, index) => [one, index % 3]));
+      await documents.add(failures, { ...removed, sum: 1 }, now + hour);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, async (_, n) =>
+          n % 2 === 0
+            ? documents.add(failures, { more: 1 }, now + hour)
+            : documents.exchange(failures, { removed, added: { sum: 10 } }),
+        ),
+      );
+      expect(answers.filter((one) => one === undefined)).toHaveLength(4);
+      expect((await read())?.value).toEqual({ sum: 11, more: 5 });
+    });
+
     it("loses nothing of what many add at once", async () => {
       const counts = { kind: "usage", key: "490000 []" } as const;
       const answers = await Promise.all(

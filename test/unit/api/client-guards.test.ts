@@ -62,6 +62,12 @@ function createGuarded(guards: Guards | undefined, use = (documents: Documents) 
   };
 }
 
+/** Returns the number of counters of a client's day, one of which is each mark. */
+async function countersIn(documents: Documents, at: number): Promise<number> {
+  const { kind, key } = dayKeyOf({ client: "crm" }, at);
+  return Object.keys((await documents.read([{ kind, key }])).get(kind, key)?.value ?? {}).length;
+}
+
 describe("callsPerDay of a client", () => {
   it("accepts so many calls in a day, and names the limit to a request above it", async () => {
     const { clock, post, statuses, counted, queue, events } = createGuarded({
@@ -194,6 +200,7 @@ describe("callsPerDay of a client", () => {
           const { post, counted } = createGuarded({ crm: { callsPerDay: 100 } }, (documents) => ({
             ...documents,
             add: failed(documents.add),
+            exchange: failed(documents.exchange),
             write: failed(documents.write),
             read: failed(documents.read),
           }));
@@ -224,9 +231,7 @@ describe("callsPerDay of a client", () => {
       clock.now += 1;
       await post(1, { key: `key ${key}` });
     }
-    const { kind, key } = dayKeyOf({ client: "crm" }, clock.now);
-    const day = (await documents.read([{ kind, key }])).get(kind, key)?.value ?? {};
-    expect(Object.keys(day).length).toBeLessThan(90);
+    expect(await countersIn(documents, clock.now)).toBeLessThan(90);
     clock.now += 1;
     for (let again = 0; again < 130; again += 10) {
       expect((await post(1, { key: `key ${again}` })).status).toBe(201);
@@ -236,17 +241,65 @@ describe("callsPerDay of a client", () => {
     expect(events.filter((one) => "event" in one && one.event === "guard.refused")).toEqual([]);
   });
 
-  it("gives back the calls of a key by one addition, so that none of them stay counted", async () => {
-    let additions = 0;
+  it("keeps no mark of a refused request, however many are refused", async () => {
+    const { clock, documents, post, counted } = createGuarded({ crm: { callsPerDay: 1 } });
+    expect((await post(1, { key: "accepted" })).status).toBe(201);
+    for (let key = 0; key < 500; key += 10) {
+      const keys = Array.from({ length: 10 }, (_, index) => `key ${key + (index % 8)}`); // some twice
+      const answers = await Promise.all(keys.map(async (one) => post(1, { key: one })));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([422]));
+    }
+    expect(await countersIn(documents, clock.now)).toBeLessThan(5);
+    expect(await counted()).toBe(1);
+  });
+
+  it("forgets marks while other requests are counted all the time", async () => {
+    const ticks = async (count: number) => {
+      for (let tick = 0; tick < count; tick++) await new Promise(setImmediate);
+    };
+    let most = 0;
+    const { post, counted } = createGuarded({ crm: { callsPerDay: 1_000 } }, (documents) => ({
+      ...documents,
+      async add(...addition) {
+        const counters = await documents.add(...addition);
+        most = Math.max(most, Object.keys(counters).length);
+        return counters;
+      },
+      async write(changes) {
+        await ticks(10);
+        return documents.write(changes);
+      },
+    }));
+    const posts: Promise<Response>[] = [];
+    for (let key = 0; key < 300; key++) {
+      posts.push(Promise.resolve(post(1, { key: `key ${key}` })));
+      await ticks(1);
+    }
+    const answers = await Promise.all(posts);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(most).toBeLessThan(120);
+    expect((await post(1, { key: "key 7" })).headers.get("idempotency-replayed")).toBe("true");
+    expect(await counted()).toBe(300);
+  });
+
+  it("gives back the calls of a key by one change, so that none of them stay counted", async () => {
+    let changes = 0;
+    const count = () => {
+      if (++changes > 2) throw new Error("down");
+    };
     const { post, counted } = createGuarded({ crm: { callsPerDay: 5 } }, (documents) => ({
       ...documents,
       async add(...addition) {
-        if (++additions > 2) throw new Error("down");
+        count();
         return documents.add(...addition);
+      },
+      async exchange(...exchange) {
+        count();
+        return documents.exchange(...exchange);
       },
     }));
     expect((await post(6, { key: "one" })).status).toBe(422);
-    expect([await counted(), additions]).toEqual([0, 2]);
+    expect([await counted(), changes]).toEqual([0, 2]);
   });
 
   it("gives back calls whose key is malformed or was used for another request", async () => {
@@ -279,6 +332,7 @@ describe("callsPerDay of a client", () => {
             (documents) => ({
               ...documents,
               add: scheduler.scheduleFunction(documents.add),
+              exchange: scheduler.scheduleFunction(documents.exchange),
               read: scheduler.scheduleFunction(documents.read),
               write: scheduler.scheduleFunction(documents.write),
             }),
@@ -306,14 +360,19 @@ describe("callsPerDay of a client", () => {
     const { post, counted } = createGuarded({ crm: { callsPerDay: 1 } }, (documents) => ({
       ...documents,
       async add(...addition) {
-        await new Promise<void>((resolve) => waiting.push(resolve));
+        await held();
         return documents.add(...addition);
       },
+      async exchange(...exchange) {
+        await held();
+        return documents.exchange(...exchange);
+      },
     }));
+    const held = () => new Promise<void>((resolve) => waiting.push(resolve));
     const settle = async () => {
       for (let tick = 0; tick < 5; tick++) await new Promise((resolve) => setImmediate(resolve));
     };
-    /** Lets one of the waiting additions happen, and what follows it. */
+    /** Lets one of the waiting changes happen, and what follows it. */
     const go = async (index: number) => {
       waiting.splice(index, 1)[0]?.();
       await settle();
@@ -427,6 +486,15 @@ describe("waiting of a client", () => {
     api.clock.now += dayMs;
     await putWaiting(api, 10);
     expect(await api.statuses(1)).toEqual([422]); // the rows are counted anew on another day
+  });
+
+  it("keeps no mark of a request that is refused", async () => {
+    const api = createGuarded({ crm: { waiting: 10 } });
+    await putWaiting(api, 10);
+    for (let key = 0; key < 30; key++) {
+      expect((await api.post(1, { key: `key ${key}` })).status).toBe(422);
+    }
+    expect(await countersIn(api.documents, api.clock.now)).toBe(0);
   });
 
   it("is not exceeded through requests that are refused while others are counted", async () => {
