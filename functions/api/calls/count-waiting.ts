@@ -26,20 +26,23 @@ type CountDeps = Pick<ApiDeps, "documents" | "ledger" | "randomId">;
 /**
  * Returns how many calls of a client wait, including those of this request. While the last count of today and all
  * calls since then fit into the limit, their sum is the answer, though some of these calls may have been dialed.
- * Otherwise the waiting rows are counted again, at most once in ten seconds unless calls were subtracted since. Calls
- * on the queue without a row do not count.
+ * Otherwise the waiting rows are counted again, at most once in ten seconds unless calls were subtracted since, and the
+ * rows of the last count leave room for the request. Calls on the queue without a row do not count.
  */
 export async function countWaiting(standing: Standing, deps: CountDeps): Promise<number> {
   const { client, at, calls, total, limit } = standing;
   const name = { kind: "client-waiting", key: client } as const;
   const read = (await deps.documents.read([name])).get(name.kind, name.key);
   const last = read?.value;
+  const isRecent = last !== undefined && at - last.at < countedEveryMs;
   // The number of calls is unknown since a count of an earlier day, and since a count during which calls were
   // subtracted.
   if (last !== undefined && dayOf(last.at) === dayOf(at) && last.calls <= total - calls) {
     const most = last.waiting + Math.max(calls, total - last.calls);
-    if (most <= limit || at - last.at < countedEveryMs) return most;
+    if (most <= limit || isRecent) return most;
   }
+  // Subtractions of requests in flight do not make room for this one.
+  if (isRecent && last.waiting + calls > limit) return last.waiting + calls;
   const waiting = await countRows({ client, limit }, deps);
   const value = { waiting, at, calls: total - calls };
   const next = {

@@ -497,6 +497,39 @@ describe("waiting of a client", () => {
     expect(await countersIn(api.documents, api.clock.now)).toBe(0);
   });
 
+  it("refuses by the count of the last ten seconds, though calls were subtracted since", async () => {
+    const gate = Promise.withResolvers<void>();
+    const api = createGuarded({ crm: { waiting: 10 } }, (documents) => ({
+      ...documents,
+      async add(name, counters, expiresAt) {
+        if (counters["calls"] === -300) await gate.promise;
+        return documents.add(name, counters, expiresAt);
+      },
+    }));
+    await putWaiting(api, 10);
+    const slow = api.post(300); // its calls are given back late
+    await new Promise(setImmediate);
+    api.clock.now += 10_000;
+    expect(await api.statuses(1)).toEqual([422]); // counts the rows while the day has the 300 calls
+    gate.resolve();
+    expect((await slow).status).toBe(422);
+    let looks = 0;
+    const { due } = api.ledger;
+    api.ledger.due = async (query) => {
+      looks++;
+      return due(query);
+    };
+    for (const _ of [1, 2]) {
+      const answers = await Promise.all(Array.from({ length: 20 }, async () => api.post(1)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([422]));
+      api.clock.now += 500;
+    }
+    expect(looks).toBeLessThan(4);
+    api.clock.now += 10_000;
+    expect(await api.statuses(1)).toEqual([422]);
+    expect(looks).toBeGreaterThan(0);
+  });
+
   it("is not exceeded through requests that are refused while others are counted", async () => {
     const gate = Promise.withResolvers<void>();
     let isHeld = true;
