@@ -65,8 +65,8 @@ export async function adapterGrowthBytes(): Promise<{ with: number; without: num
  * were dialed after all.
  */
 export const kibibytesMax = {
-  api: { uploaded: 166.5, evaluated: 100 },
-  dialer: { uploaded: 193, evaluated: 150 },
+  api: { uploaded: 167, evaluated: 100 },
+  dialer: { uploaded: 193.5, evaluated: 150 },
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
