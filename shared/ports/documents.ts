@@ -33,7 +33,7 @@ export interface Addition extends DocumentKey<CounterKind> {
 }
 
 /** A change of counters: those that are removed, each with the value that was read, and additions to others. */
-export interface Exchange {
+interface Exchange {
   /** At least one, and at most 50: DynamoDB limits the length of a condition. */
   removed: Record<string, number>;
   added: Record<string, number>;
