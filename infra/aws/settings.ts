@@ -6,7 +6,7 @@ import * as z from "#shared/lib/zod.ts";
 import { reservationMin } from "./limits.ts";
 
 /** First parts of the API's own paths: under a stage of that name they could not be distinguished from the stage. */
-const reservedStages = ["v1", "operator", "docs", "healthz", "readyz", "openapi.json"];
+const reservedStages = ["v1", "operator", "callbacks", "docs", "healthz", "readyz", "openapi.json"];
 
 const deploymentSchema = z.strictObject({
   /** A named stage beside the default one. */

@@ -1,5 +1,6 @@
 import { Match, type Template } from "#infra/aws/cdk.ts";
 import { describe, expect, it } from "vitest";
+import { deploymentOf } from "#infra/aws/settings.ts";
 import { secretTags } from "#infra/aws/secret-tags.ts";
 import { propertiesOf, useStacks } from "../support/aws-stacks.ts";
 import { createSpecificationCheck } from "../support/service-specification.ts";
@@ -322,6 +323,18 @@ describe("the AWS stack", () => {
         },
       },
     });
+  });
+
+  it("is never given a named stage that one of its paths begins with", () => {
+    const paths = resources("AWS::ApiGatewayV2::Route").flatMap(({ RouteKey }) =>
+      RouteKey === "$default" ? [] : [String(RouteKey).split("/")[1]],
+    );
+    const stages = [...new Set(paths)];
+    expect(stages).toEqual(expect.arrayContaining(["v1", "operator"]));
+    for (const stage of stages) {
+      const json = JSON.stringify({ default: { stage } });
+      expect(() => deploymentOf(undefined, json), stage).toThrow(/must not be v1, operator/);
+    }
   });
 
   it("serves the default stage and the named one, with access logs and a throttle", () => {

@@ -45,7 +45,7 @@ describe("the settings of a deployment on AWS", () => {
     expect(() => parsed(settings)).toThrow(message);
   });
 
-  it.each(["v1", "operator", "docs", "healthz", "openapi.json"])(
+  it.each(["v1", "operator", "callbacks", "docs", "healthz", "readyz", "openapi.json"])(
     "refuse the stage %s, which the API's own paths begin with",
     (stage) => {
       expect(() => parsed({ stage })).toThrow(/must not be v1, operator/);
