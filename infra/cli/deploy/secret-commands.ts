@@ -48,6 +48,12 @@ export async function setSecret(
   if (name === "DIAL_PLAN") check(name, () => parsePlanVariable(value));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   const variable = tokenVariables.find((one) => name.startsWith(one));
+  if (variable !== undefined && name !== variable && store.read !== undefined) {
+    const words = variable === "OPERATOR_TOKENS" ? "--operator --install" : "--install";
+    throw new DeployError(
+      `${name} would not be read: on AWS, ${variable} holds all entries. Make a token and add it: npm run token -- --id ID ${words} --platform aws`,
+    );
+  }
   // Where operators make all tokens, API_TOKENS is empty.
   if (variable !== undefined && !(name === "API_TOKENS" && isEmptyList(value)))
     check(name, () => {

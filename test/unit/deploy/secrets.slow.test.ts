@@ -78,6 +78,13 @@ function readable(): Kind {
   };
 }
 
+/** A platform that shows no secret, as Cloudflare. */
+function unreadable(): Kind {
+  const { store: shown, seen } = readable();
+  const { read: _, ...store } = shown;
+  return { store, seen };
+}
+
 /** `npm run test:cuts` runs what needs the real wrangler. */
 const byWrangler = { skip: process.env["LONG"] !== "1" };
 const kinds: [string, () => Kind][] = [["a platform that shows secrets", readable]];
@@ -131,8 +138,7 @@ describe.each(kinds)("tokens on %s", (_, create) => {
 
 describe("a token on Cloudflare that only a list has", () => {
   it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)("is revoked: %s", async (name) => {
-    const { store: shown, seen } = readable();
-    const { read: _, ...store } = shown;
+    const { store, seen } = unreadable();
     const limits = name === "API_TOKENS" ? { rights: ["read"] } : { roles: ["see"] };
     const [listed, other] = ["crm", "shop"].map((id) => createEntry({ id, ...limits }, name));
     const value = JSON.stringify([listed?.entry, other?.entry]);
@@ -152,8 +158,7 @@ describe("a token's secret on Cloudflare, where a list has an entry of its id to
   it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)(
     "is revoked with that of %s",
     async (name) => {
-      const { store: shown, seen } = readable();
-      const { read: _, ...store } = shown;
+      const { store, seen } = unreadable();
       const [former, other] = ["crm", "shop"].map((id) => createEntry({ id }, name));
       await setSecret(store, name, {
         value: JSON.stringify([former?.entry, other?.entry]),
@@ -304,7 +309,20 @@ describe("npm run secrets -- set", () => {
 
   it("sets a secret", async () => {
     const entry = JSON.stringify({ id: "ada", sha256: "a".repeat(64) });
-    expect(await set("OPERATOR_TOKENS_ADA", entry)).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
+    const values = await set("OPERATOR_TOKENS_ADA", entry, false, unreadable());
+    expect(values).toMatchObject({ OPERATOR_TOKENS_ADA: entry });
+  });
+
+  it.each([
+    ["API_TOKENS_CRM", "--install"],
+    ["OPERATOR_TOKENS_ADA", "--operator --install"],
+  ])("refuses %s on AWS, which reads one list alone", async (name, words) => {
+    const { entry } = createEntry({ id: "ada" }, "API_TOKENS");
+    const kind = readable();
+    await expect(set(name, JSON.stringify(entry), true, kind)).rejects.toThrow(
+      `npm run token -- --id ID ${words} --platform aws`,
+    );
+    expect(kind.seen()).toEqual({ HASH_KEY: key });
   });
 
   it("sets API_TOKENS to no token, as where operators make all, and never OPERATOR_TOKENS", async () => {
@@ -338,7 +356,7 @@ describe("npm run secrets -- set", () => {
     expect(await set("HASH_KEY", other, true)).toMatchObject({ HASH_KEY: other });
   });
 
-  it.each([
+  it.each<[string, string, RegExp, (() => Kind)?]>([
     ["webhook_secret", "x", /capitals/],
     ["WEBHOOK_SECRET", "", /stdin/],
     ["HASH_KEY", "oc_secret", /HASH_KEY must be 32 bytes/],
@@ -348,13 +366,18 @@ describe("npm run secrets -- set", () => {
     ["EVENTS_CRM_EU_SECRET", "whsec_oc_secret", /EVENTS_CRM_EU_SECRET must be whsec_/],
     ["EVENTS_SECRET", `${createWebhookSecret()},oc_secret`, /EVENTS_SECRET must be whsec_/],
     ["API_TOKENS", "oc_secret", /^API_TOKENS is not JSON: line 1 column 1$/],
-    ["API_TOKENS_CRM", '{"id": oc_secret}', /^API_TOKENS_CRM is not JSON: line 1 column 8$/],
     ["DIAL_PLAN", '{"agents": oc_secret}', /^DIAL_PLAN is not JSON: line 1 column 12$/],
     ["DIAL_PLAN", "oc_secret.json", /not the path of its file: .*-- set DIAL_PLAN < FILE$/],
     ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
-    ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/],
-  ])("refuses %s of %j, and quotes no value", async (name, value, message) => {
-    const refused = set(name, value, true);
+    [
+      "API_TOKENS_CRM",
+      '{"id": oc_secret}',
+      /^API_TOKENS_CRM is not JSON: line 1 column 8$/,
+      unreadable,
+    ],
+    ["API_TOKENS_CRM", '{"id":"crm","sha256":"oc_secret"}', /64 hex/, unreadable],
+  ])("refuses %s of %j, and quotes no value", async (name, value, message, create = readable) => {
+    const refused = set(name, value, true, create());
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.not.toThrow(/oc_secret/);
   });
