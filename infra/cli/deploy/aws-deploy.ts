@@ -23,7 +23,7 @@ import {
 } from "./deploy-steps.ts";
 import { printRefusal, requireOwnHosts } from "./example-hosts.ts";
 import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
-import { providerSecretsOf } from "./secret-names.ts";
+import { lacksFirstToken, providerSecretsOf } from "./secret-names.ts";
 import { confirmStranded, waitingOnAws } from "./stranded-calls.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -111,7 +111,8 @@ export async function deployToAws(
   tools.print(`Deployed ${stackName}.`);
 
   const names = await store.names();
-  const isNew = !names.includes("API_TOKENS");
+  // EVENTS_KEY is set by now, so the names from before this run tell whether it is the first.
+  const isNew = lacksFirstToken(current) && !names.includes("API_TOKENS");
   const hashKey = await storeHashKey(tools, store, isNew);
   const made = isNew ? firstToken(tools) : undefined;
   const absent = {
@@ -202,7 +203,7 @@ const otherHashKey =
  * Shows the HASH_KEY that Secrets Manager has made, once, or sets the one that was given: that of a table that was kept. A
  * former key stays beside a current one that alone is given: dropped too early, nobody is dialed.
  *
- * @param isNew true before the first token is set: nothing has been hashed under the key that was made
+ * @param isNew true before the first token is set: the key that was made has not been shown yet
  * @returns the key that is set, as far as this run knows
  */
 async function storeHashKey(
@@ -217,7 +218,7 @@ async function storeHashKey(
     return current;
   }
   if (given === current || current?.toLowerCase().startsWith(`${given} `)) return current;
-  await store.set({ HASH_KEY: given }, { replaces: isNew && "if unused" });
+  await store.set({ HASH_KEY: given }, { replaces: "if unused" });
   return given;
 }
 

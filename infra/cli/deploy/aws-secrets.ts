@@ -12,7 +12,7 @@ import { type SecretKind, secretTags } from "#infra/aws/secret-tags.ts";
 import { orSentence, regionOf } from "./aws-cdk.ts";
 import { deploymentNamed } from "./aws-deployment.ts";
 import { hashKeyStays, mayFollow } from "./hash-key.ts";
-import { readersOf, type SecretStore } from "./secret-names.ts";
+import { holdsTokens, readersOf, type SecretStore } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Label of a version that is written but not current yet. */
@@ -105,8 +105,10 @@ function merged(
 ): Values {
   const hashKey = current["HASH_KEY"];
   const given = own.find(([one]) => one === "HASH_KEY")?.[1];
-  const mayReplace =
-    replaces === "if unused" ? !isSet("API_TOKENS", current["API_TOKENS"]) : replaces;
+  const isUsed = Object.entries(current).some(
+    ([one, value]) => holdsTokens(one) && isSet(one, value),
+  );
+  const mayReplace = replaces === "if unused" ? !isUsed : replaces;
   if (typeof hashKey === "string" && given !== undefined && !mayReplace) {
     if (!mayFollow(hashKey, given)) throw new DeployError(hashKeyStays);
   }

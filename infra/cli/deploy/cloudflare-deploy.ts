@@ -17,7 +17,13 @@ import { askForSecrets, farewell, firstToken, planOf, publicUrlFor } from "./dep
 import { printRefusal, requireOwnHosts } from "./example-hosts.ts";
 import { confirmStranded, waitingOnCloudflare } from "./stranded-calls.ts";
 import { createHashKey, givenHashKey, showHashKey } from "./hash-key.ts";
-import { type FunctionName, providerSecretsOf, readersOf, tokenVariables } from "./secret-names.ts";
+import {
+  type FunctionName,
+  lacksFirstToken,
+  providerSecretsOf,
+  readersOf,
+  tokenVariables,
+} from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Options of the command. */
@@ -93,7 +99,7 @@ export async function deployToCloudflare(
 
   const lacksSecrets = Object.keys(providerSecrets).length > 0;
   const hasKeys = isWhole(names, "HASH_KEY") && hasEventsKey(names);
-  if (lacksSecrets || !hasKeys || !hasTokens(names)) {
+  if (lacksSecrets || !hasKeys || lacksFirstToken(names.api)) {
     await withSecretsLease(tools, target, {
       work: () => putAbsentSecrets(tools, target, providerSecrets),
       times: lease,
@@ -120,8 +126,6 @@ const isWhole = (names: Names, secret: string) =>
 const hasEventsKey = (names: Names) =>
   listEventsKeys(names.dialer).some((one) => isWhole(names, one));
 
-const hasTokens = ({ api }: Names) => api.some((one) => one.startsWith(tokenVariables[0]));
-
 /** Sets what a service lacks: keys, a first token, and secrets of providers that nobody has set meanwhile. */
 async function putAbsentSecrets(
   tools: Tools,
@@ -133,7 +137,7 @@ async function putAbsentSecrets(
   const hashKey = await hashKeyFor(tools, target, names);
   // Nothing stored depends on it: under a new one, clients rotate the secrets of their receivers.
   const eventsKey = hasEventsKey(names) ? {} : { EVENTS_KEY: createHashKey() };
-  const made = hasTokens(names) ? undefined : firstToken(tools);
+  const made = lacksFirstToken(names.api) ? firstToken(tools) : undefined;
   const [key] = Object.values(hashKey);
   if (key !== undefined) await recordKeys(tools, target, key.HASH_KEY);
   await putSecrets(tools, target, {

@@ -1,6 +1,6 @@
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
-import { isEventsKey } from "#shared/settings/events-keys.ts";
+import { isEventsKey, listEventsKeys } from "#shared/settings/events-keys.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { neededSecrets } from "#shared/dial-plan/secrets.ts";
 
@@ -11,10 +11,26 @@ export type FunctionName = "api" | "dialer";
 export const tokenVariables = ["API_TOKENS", "OPERATOR_TOKENS"] as const;
 export type TokenVariable = (typeof tokenVariables)[number];
 
+/** True for the name of a secret that holds entries of tokens, such as `API_TOKENS` or `OPERATOR_TOKENS_ADA`. */
+export const holdsTokens = (name: string): boolean =>
+  tokenVariables.some((variable) => name.startsWith(variable));
+
+/**
+ * True while a deployment has to make the first token. Operators' tokens are use of it too, as operators make other
+ * tokens. But the API is given its first EVENTS_KEY together with the first token: without one, the operators' tokens
+ * were only installed after a first run that was cut off.
+ *
+ * @param names the API's secrets that are set
+ */
+export function lacksFirstToken(names: readonly string[]): boolean {
+  if (names.some((name) => name.startsWith(tokenVariables[0]))) return false;
+  return listEventsKeys(names).length === 0 || !names.some(holdsTokens);
+}
+
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
   if (["HASH_KEY", "PUBLIC_URL"].includes(secret) || isEventsKey(secret)) return ["dialer", "api"];
-  if (tokenVariables.some((name) => secret.startsWith(name))) return ["api"];
+  if (holdsTokens(secret)) return ["api"];
   return isWebhookSecret(secret) ? ["dialer", "api"] : ["dialer"];
 }
 

@@ -4,6 +4,7 @@ import { requireOperatorApi } from "#infra/cli/deploy/aws-deployment.ts";
 import { describeDeployment } from "#infra/cli/deploy/aws-deploy.ts";
 import { createAwsSecretStore } from "#infra/cli/deploy/aws-secrets.ts";
 import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
+import { createEntry, installToken } from "#infra/cli/deploy/secret-commands.ts";
 import { DeployError } from "#infra/cli/deploy/tools.ts";
 import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
@@ -40,6 +41,12 @@ function person(environment: Record<string, string> = { WEBHOOK_SECRET: secret }
 }
 const settingsValues = () => deployment().secretValues();
 const tokens = () => JSON.stringify(settingsValues()["API_TOKENS"]);
+/** Lets an operator in. */
+async function installOperator() {
+  const store = createAwsSecretStore(ada.tools, "settings", deployment().account.secrets.client);
+  const { entry } = createEntry({ id: "ada" }, "OPERATOR_TOKENS");
+  await installToken(store, "OPERATOR_TOKENS", { entry, show: () => undefined });
+}
 const tokenIn = ({ printed }: Person) => /oc_\w+/.exec(printed.join("\n"))?.[0] ?? "";
 /** Address of the API in the outputs of the stack. */
 const address = () =>
@@ -201,12 +208,35 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(settingsValues()["HASH_KEY"]).toBe(both);
   });
 
+  it("keeps a HASH_KEY that is rotated, and makes no token, once there are operators", async () => {
+    const { client } = deployment().account.secrets;
+    const store = createAwsSecretStore(ada.tools, "settings", client);
+    Object.assign(ada.tools.environment, { CI: "true", HASH_KEY: hashKey });
+    await ada.deploy();
+    await installOperator();
+    await store.set({ HASH_KEY: `${"cd".repeat(32)} ${hashKey}` });
+    const before = settingsValues();
+    await expect(ada.deploy()).rejects.toThrow(/Another HASH_KEY is set/);
+    expect(settingsValues()).toEqual(before);
+    const bob = person();
+    await bob.deploy();
+    expect(bob.printed.join("\n")).not.toMatch(/First token|shown only now/);
+    expect(settingsValues()).toEqual(before);
+  });
+
+  it("makes the first token after it was cut off, though there is an operator's meanwhile", async () => {
+    await installOperator();
+    await ada.deploy();
+    expect(findCaller(tokenIn(ada), parseTokens(tokens()), 0)?.tokenId).toBe("first");
+    expect(ada.printed.join("\n")).toContain(`HASH_KEY, shown only now: ${hashKey}`);
+  });
+
   it("makes no token where its output is logged, and shows no key", async () => {
     ada.tools.environment["CI"] = "true";
     await ada.deploy();
     expect(ada.printed.join("\n")).not.toContain(hashKey);
     expect(tokenIn(ada)).toBe("");
-    expect(tokens()).toBe("[]");
+    expect(settingsValues()).not.toHaveProperty("API_TOKENS");
   });
 
   it("puts no secret into an argument, a line or the file of outputs", async () => {

@@ -60,6 +60,20 @@ describe("the secrets of a deployment on AWS", () => {
     expect(aws.current("arn:settings")).toEqual({ HASH_KEY: hashKey, API_TOKENS: [] });
   });
 
+  it.each(["API_TOKENS", "OPERATOR_TOKENS"] as const)(
+    "are in use once %s lets anybody in",
+    async (name) => {
+      createStack();
+      const other = "cd".repeat(32);
+      await store.set({ HASH_KEY: other }, { replaces: "if unused" });
+      const { entry } = createEntry({ id: "ada" }, name);
+      await installToken(store, name, { entry, show: () => undefined });
+      const refused = store.set({ HASH_KEY: hashKey }, { replaces: "if unused" });
+      await expect(refused).rejects.toThrow(/Another HASH_KEY is set/);
+      expect(aws.current("arn:settings")["HASH_KEY"]).toBe(other);
+    },
+  );
+
   it("go each to the functions that read it, and leave the others as they are", async () => {
     createStack();
     const tokens = [{ id: "crm", sha256: "a".repeat(64) }];

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { checkService } from "#infra/cli/deploy/check-service.ts";
 import { describeDeployment } from "#infra/cli/deploy/cloudflare-deploy.ts";
-import { createWebhookSecret } from "#infra/cli/deploy/secret-commands.ts";
+import { createEntry, createWebhookSecret } from "#infra/cli/deploy/secret-commands.ts";
 import { targetOf } from "#infra/cli/deploy/cloudflare-target.ts";
 import { createCloudflareSecretStore } from "#infra/cli/deploy/cloudflare-secrets.ts";
+import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import type { FakeCloudflare } from "#test/support/cloudflare/account.ts";
 import {
   expectWhole,
@@ -185,6 +186,22 @@ describe("npm run deploy:cloudflare", () => {
     expect(account.endpoint.asked).toEqual([]); // it needs no account
     expect(ada.ran.every((words) => words.startsWith("deploy --dry-run"))).toBe(true);
     expect(ada.printed.join("\n")).toContain("wrangler d1 create outbound-calls");
+  });
+
+  it("makes no other first token where operators make them, and one after it was cut off", async () => {
+    await deployment().stand();
+    const operator = createEntry({ id: "ada" }, "OPERATOR_TOKENS").entry;
+    secretsOf("api")?.set("OPERATOR_TOKENS_ADA", JSON.stringify(operator));
+    secretsOf("api")?.delete("API_TOKENS_FIRST");
+    await ada.deploy();
+    expect(ada.printed.join("\n")).not.toContain("First token");
+    expect(secretOf("api", "API_TOKENS_FIRST")).toBeUndefined();
+    // The operator's token was installed before the API had what it is given together with a first one.
+    for (const name of ["HASH_KEY", "EVENTS_KEY"]) secretsOf("api")?.delete(name);
+    const bob = deployment().person();
+    await bob.deploy();
+    const first = secretOf("api", "API_TOKENS_FIRST");
+    expect(findCaller(tokenIn(bob.printed), parseTokens(`[${first}]`), 0)?.tokenId).toBe("first");
   });
 
   it("makes no token where its output is logged", async () => {
