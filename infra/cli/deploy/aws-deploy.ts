@@ -4,6 +4,7 @@ import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DynamoClient } from "#shared/aws/dynamodb-client.ts";
 import * as z from "#shared/lib/zod.ts";
+import { readPublicUrl } from "#shared/settings/callback-url.ts";
 import { listEventsKeys } from "#shared/settings/events-keys.ts";
 import { type AlarmRecipient, chooseAlarmRecipient } from "./aws-alarms.ts";
 import { cdkDeploy, cdkSynth } from "./aws-cdk.ts";
@@ -125,9 +126,24 @@ export async function deployToAws(
     tools.print("Another run has set a first token at the same time: that one is valid, not this.");
   }
   if (isNew && hashKey !== (await store.read("HASH_KEY"))) throw new DeployError(otherHashKey);
-  await checkService(tools, url, looks);
+  const answering = await checkService(tools, await addressesOf(store, url), looks);
   tools.print(alarms);
-  tools.print(farewell(url));
+  tools.print(farewell(answering));
+}
+
+/**
+ * Returns the addresses at which the service may answer. PUBLIC_URL comes first, as the stack's own address may be
+ * disabled. But a firewall may let nothing but callbacks pass at PUBLIC_URL.
+ *
+ * @throws DeployError if PUBLIC_URL is wrong, as somebody may have changed it in the console
+ */
+async function addressesOf(store: AwsSecretStore, own: string): Promise<string[]> {
+  const PUBLIC_URL = await store.read("PUBLIC_URL");
+  try {
+    return [...new Set([readPublicUrl({ PUBLIC_URL }) ?? own, own])];
+  } catch (error) {
+    throw new DeployError(error instanceof Error ? error.message : "wrong PUBLIC_URL");
+  }
 }
 
 /** Returns the secrets without which new code dials nobody, of those that are not set. */

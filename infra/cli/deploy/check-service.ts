@@ -8,31 +8,39 @@ const answerMsMax = 10_000;
 /**
  * Asks a deployed service whether it is there, and whether it refuses a request without a token.
  *
- * @param url root URL of the API, with its stage
- * @throws DeployError if it does not answer, or answers anything but 200 and 401
+ * @param urls root URLs of the API, with its stage: the first that answers is looked at
+ * @returns the one that answers
+ * @throws DeployError if none answers, or one answers anything but 200 and 401
  */
 export async function checkService(
   { fetch, print }: Pick<Tools, "fetch" | "print">,
-  url: string,
+  urls: readonly string[],
   { pauseMs, looks } = defaults,
-): Promise<void> {
+): Promise<string> {
   const send = createSend(fetch, answerMsMax);
-  const ask = (path: string, init: RequestInit = {}) =>
-    send(`${url}${path}`, init).then(
+  const ask = (address: string, init: RequestInit = {}) =>
+    send(address, init).then(
       ({ status }) => String(status),
       (error: unknown) => (error instanceof Error ? error.name : "no answer"),
     );
-  let health = "";
-  for (let look = 1; look <= looks && health !== "200"; look += 1) {
+  const health = new Map<string, string>();
+  let url: string | undefined;
+  for (let look = 1; look <= looks && url === undefined; look += 1) {
     if (look > 1) await new Promise((next) => setTimeout(next, pauseMs));
-    health = await ask("/healthz");
+    for (const one of urls) {
+      health.set(one, await ask(`${one}/healthz`));
+      if (health.get(one) !== "200") continue;
+      url = one;
+      break;
+    }
   }
-  if (health !== "200") {
+  if (url === undefined) {
+    const answers = [...health].map(([one, answer]) => `${one}/healthz answered ${answer}`);
     throw new DeployError(
-      `${url}/healthz answered ${health} instead of 200. Look into the function's log, then run this again.`,
+      `${answers.join(" and ")} instead of 200. Look into the function's log, then run this again.`,
     );
   }
-  const refused = await ask("/v1/calls", {
+  const refused = await ask(`${url}/v1/calls`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: "{}",
@@ -44,4 +52,5 @@ export async function checkService(
     );
   }
   print(`${url} answers, and refuses a request without a token.`);
+  return url;
 }

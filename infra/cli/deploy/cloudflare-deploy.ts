@@ -114,7 +114,7 @@ export async function deployToCloudflare(
     dialer: publicUrlFor(plan, names.dialer, url),
     api: publicUrlFor(plan, names.api, url),
   });
-  await checkService(tools, url);
+  await checkService(tools, [url]);
   reportPaused(tools, current);
   tools.print(farewell(url));
 }

@@ -231,6 +231,36 @@ describe("npm run deploy:aws, by the real cdk,", () => {
     expect(ada.printed.join("\n")).toContain(`HASH_KEY, shown only now: ${hashKey}`);
   });
 
+  it("looks at the service where PUBLIC_URL says, as the stack's own address may be off", async () => {
+    await ada.deploy();
+    const { client } = deployment().account.secrets;
+    const store = createAwsSecretStore(ada.tools, "settings", client);
+    await store.set({ PUBLIC_URL: "https://calls.example/phone/" });
+    const { fetch } = ada.tools;
+    const asked: string[] = [];
+    const answerOnlyAt = (begin: string) => {
+      ada.tools.fetch = (request, init) => {
+        const { url } = new Request(request, init);
+        asked.push(url);
+        return url.startsWith(begin) ? fetch(request, init) : Promise.reject(new Error("off"));
+      };
+    };
+    answerOnlyAt("https://calls.example/phone/");
+    await ada.deploy();
+    expect(asked[0]).toBe("https://calls.example/phone/healthz");
+    expect(ada.printed.at(-1)).toContain("curl -i https://calls.example/phone/v1/calls -H");
+    // A firewall may let callbacks alone pass there.
+    answerOnlyAt(address().toLowerCase());
+    await ada.deploy();
+    expect(ada.printed.at(-1)).toContain(`curl -i ${address()}/v1/calls -H`);
+    answerOnlyAt("https://elsewhere.example");
+    await expect(ada.deploy()).rejects.toThrow(
+      `https://calls.example/phone/healthz answered Error and ${address()}/healthz answered Error`,
+    );
+    await store.set({ PUBLIC_URL: "http://calls.example" });
+    await expect(ada.deploy()).rejects.toThrow(/^PUBLIC_URL must be https/);
+  });
+
   it("makes no token where its output is logged, and shows no key", async () => {
     ada.tools.environment["CI"] = "true";
     await ada.deploy();

@@ -314,7 +314,7 @@ describe("npm run deploy:cloudflare stops", () => {
   ])("loudly where the service answers %i and %i", async (health, withoutToken, message) => {
     ada.answers = { health, withoutToken };
     const looks = { pauseMs: 1, looks: 2 };
-    await expect(checkService(ada.tools, "https://a.example", looks)).rejects.toThrow(message);
+    await expect(checkService(ada.tools, ["https://a.example"], looks)).rejects.toThrow(message);
   });
 });
 
