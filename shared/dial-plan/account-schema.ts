@@ -1,6 +1,6 @@
 import { isPlannedType, plannedTypes } from "../calls/provider-types.ts";
 import { timeoutSecondsMax } from "../lib/timing.ts";
-import { httpsUrl } from "../lib/https-url.ts";
+import { baseUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 
 /** Names of the kinds of provider, for people. */
@@ -15,12 +15,7 @@ export const accountSchema = z
     /** The kind of provider. Defaults to the account's name. */
     type: z.optional(z.string().check(z.refine(isPlannedType, `must be one of ${typesText}`))),
     /** Base URL of the provider's API for this account, such as that of a region. */
-    baseUrl: z.optional(
-      httpsUrl.check(
-        z.refine((url) => !/[?#]/.test(url), "must not have a query or a fragment"),
-        z.overwrite((url) => url.replace(/\/+$/, "")),
-      ),
-    ),
+    baseUrl: z.optional(baseUrl),
     /** Maximum time for the provider's answer. The default depends on the account's type. */
     timeoutSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(timeoutSecondsMax))),
     /** Maximum requests under way at once in one delivery of the queue. Absent: as many as the platform allows. */

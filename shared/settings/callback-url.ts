@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Route } from "../calls/call-request.ts";
-import { httpsUrl, isLoopback } from "../lib/https-url.ts";
+import { isLoopback, readBaseUrl } from "../lib/https-url.ts";
 import { hmacUnder } from "../lib/hmac.ts";
 import { type RotatedKeys, listKeys } from "../lib/rotated-keys.ts";
 
@@ -90,9 +90,5 @@ function partsOf({ account, call }: CallbackSubject): string[] {
 export function readPublicUrl({
   PUBLIC_URL,
 }: Record<string, string | undefined>): string | undefined {
-  if (!PUBLIC_URL) return undefined;
-  const problem = httpsUrl.safeParse(PUBLIC_URL).error?.issues[0]?.message;
-  if (problem !== undefined) throw new Error(`PUBLIC_URL ${problem}`);
-  if (/[?#]/.test(PUBLIC_URL)) throw new Error("PUBLIC_URL must not have a query or a fragment");
-  return PUBLIC_URL.replace(/\/+$/, "");
+  return PUBLIC_URL ? readBaseUrl("PUBLIC_URL", PUBLIC_URL) : undefined;
 }

@@ -4,18 +4,19 @@
  */
 import { minuteMs } from "../lib/units.ts";
 import type { Send } from "../lib/http-client.ts";
-import { httpsUrl } from "../lib/https-url.ts";
+import { readBaseUrl } from "../lib/https-url.ts";
 import { endpointVariable, headersVariable } from "./variables.ts";
 
 /** Kind of what is posted: the last part of its path. */
 export type Signal = "traces" | "metrics";
 
-/** `skipped`: the collector has lately failed. */
-export type Posting = "taken" | "skipped" | { failed: string };
-
 export interface Collector {
-  /** Posts once, within a second. What is not taken is dropped. Never throws. */
-  post(signal: Signal, json: string): Promise<Posting>;
+  /**
+   * Posts once, within a second, unless the collector has lately failed. What is not taken is dropped. Never throws.
+   *
+   * @returns a code if it was posted and not taken
+   */
+  post(signal: Signal, json: string): Promise<string | undefined>;
 }
 
 /** Time limit of a request. Whoever posts waits for it, and with him the acknowledgement of his messages. */
@@ -37,22 +38,21 @@ export function createCollector({
   fetch: Send;
   now(): number;
 }): Collector {
-  const base = readEndpoint(environment[endpointVariable]);
+  const base = readBaseUrl(endpointVariable, environment[endpointVariable]);
   const headers = {
     ...readHeaders(environment[headersVariable]),
     "content-type": "application/json",
   };
-  let isFailing = false;
-  let pausedUntil = -Infinity;
+  /** End of the pause after the last failure. 0: the last request was taken. */
+  let pausedUntil = 0;
   return {
     async post(signal, json) {
-      if (now() < pausedUntil) return "skipped";
+      if (now() < pausedUntil) return undefined;
       // While one request tries a collector that has failed, no other waits for it.
-      if (isFailing) pausedUntil = now() + pauseMs;
+      if (pausedUntil > 0) pausedUntil = now() + pauseMs;
       const failed = await postOnce(`${base}/v1/${signal}`, { headers, body: json }, send);
-      isFailing = failed !== undefined;
-      pausedUntil = isFailing ? now() + pauseMs : -Infinity;
-      return failed === undefined ? "taken" : { failed };
+      pausedUntil = failed === undefined ? 0 : now() + pauseMs;
+      return failed;
     },
   };
 }
@@ -73,13 +73,6 @@ async function postOnce(
   }
 }
 
-function readEndpoint(text: string | undefined): string {
-  const { data, error } = httpsUrl.safeParse(text);
-  if (data !== undefined && !/[?#]/.test(data)) return data.replace(/\/+$/, "");
-  const problem = error?.issues[0]?.message ?? "must not have a query or a fragment";
-  throw new Error(`${endpointVariable} ${problem}`);
-}
-
 /** Reads `name=value,name=value`, whose other characters are percent-encoded, as W3C Baggage has it without properties. */
 function readHeaders(text = ""): Record<string, string> {
   const pairs = text.replace(/[&+]/g, encodeURIComponent).split(",");
@@ -89,7 +82,5 @@ function readHeaders(text = ""): Record<string, string> {
   } catch {
     // A name or a value that no header may have.
   }
-  throw new Error(
-    `${headersVariable} must be name=value pairs, percent-encoded, with commas between`,
-  );
+  throw new Error(`${headersVariable} must be name=value,name=value, percent-encoded`);
 }

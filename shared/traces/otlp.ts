@@ -6,7 +6,7 @@ import type { SpanStep } from "./trace-context.ts";
 
 /**
  * Permitted attributes, a closed list as that of the log: ids, codes and counts. None can hold a number, a name, a
- * context, a token or a URL.
+ * context, a token or a URL. One that is undefined is left out.
  */
 export interface Attributes {
   call_id?: string | undefined;
@@ -14,8 +14,8 @@ export interface Attributes {
   client?: string;
   /** An agent of the plan, or `*`. */
   agent_id?: string;
-  account?: string;
-  provider?: string;
+  account?: string | undefined;
+  provider?: string | undefined;
   state?: string;
   reason?: string;
   /** Kind of a provider's answer, or status of a call's result. */
@@ -25,7 +25,7 @@ export interface Attributes {
   receiver?: string;
   attempt?: number;
   calls?: number;
-  test?: boolean;
+  test?: boolean | undefined;
 }
 
 /** A finished span. Times are milliseconds since the epoch. */
@@ -69,16 +69,13 @@ export function encodeSpans(spans: readonly Span[]): string {
   return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans: encoded }] }] });
 }
 
-/** A value with these attributes. */
+/** A value at a time, with these attributes. */
 interface Point {
   attributes?: Attributes;
   value: number;
-}
-
-/** A sum from the beginning of an hour to `at`. */
-interface HourPoint extends Point {
-  startAt: number;
   at: number;
+  /** Beginning of the hour of which it is a sum. Absent: it is none. */
+  startAt?: number;
 }
 
 /** A metric in OTLP's form, with one kind of data. */
@@ -93,42 +90,35 @@ export interface Metric {
 /** OTLP's number of sums that begin at zero at `startTimeUnixNano`. */
 const aggregationTemporality = 2;
 
-const pointOf = ({ attributes = {} }: Point, at: number) => ({
+const pointOf = ({ attributes = {}, at, startAt }: Point) => ({
   attributes: encodeAttributes(attributes),
   timeUnixNano: toNanos(at),
+  startTimeUnixNano: startAt === undefined ? undefined : toNanos(startAt),
 });
-const hourPointOf = (point: HourPoint) => ({
-  ...pointOf(point, point.at),
-  startTimeUnixNano: toNanos(point.startAt),
-});
+const countOf = (point: Point) => ({ ...pointOf(point), asInt: String(Math.round(point.value)) });
 
-/** Returns a metric of values at one time. */
-export function toGauge(name: string, points: readonly Point[], at: number): Metric {
-  const dataPoints = points.map((one) => ({
-    ...pointOf(one, at),
-    asInt: String(Math.round(one.value)),
-  }));
+/** Returns a metric of values. */
+export function toGauge(name: string, points: readonly Point[]): Metric {
   return {
     name: prefix + name,
     unit: name.endsWith("_seconds") ? "s" : "1",
-    gauge: { dataPoints },
+    gauge: { dataPoints: points.map(countOf) },
   };
 }
 
-/** Returns a metric of counts. `isMonotonic`: they never fall within an hour. */
-export function toSum(name: string, points: readonly HourPoint[], isMonotonic: boolean): Metric {
-  const dataPoints = points.map((one) => ({ ...hourPointOf(one), asInt: String(one.value) }));
+/** Returns a metric of counts of hours. `isMonotonic`: they never fall within an hour. */
+export function toSum(name: string, points: readonly Point[], isMonotonic: boolean): Metric {
   return {
     name: prefix + name,
     unit: "1",
-    sum: { dataPoints, aggregationTemporality, isMonotonic },
+    sum: { dataPoints: points.map(countOf), aggregationTemporality, isMonotonic },
   };
 }
 
-/** Returns a metric of times by their sum in seconds and their number. */
-export function toTimes(name: string, points: readonly (HourPoint & { count: number })[]): Metric {
+/** Returns a metric of times of hours, by their sum in seconds and their number. */
+export function toTimes(name: string, points: readonly (Point & { count: number })[]): Metric {
   const dataPoints = points.map((one) => ({
-    ...hourPointOf(one),
+    ...pointOf(one),
     count: String(one.count),
     sum: one.value,
     bucketCounts: [String(one.count)],

@@ -16,7 +16,7 @@ export function createSimulatedCollector(
       await world.wait(world.between(5, 1_000), "a collector");
       const isLost = isStormy() && world.chance(0.2);
       if (signal === "traces" && !(isLost && world.chance(0.5))) taken.push(json);
-      return isLost ? { failed: "TimeoutError" } : "taken";
+      return isLost ? "TimeoutError" : undefined;
     },
   };
   return { collector, taken };

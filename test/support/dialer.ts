@@ -35,7 +35,7 @@ import type { EventBody } from "#shared/events/outbox-rows.ts";
 import type { CheckAnswer } from "#shared/policy/check-answers.ts";
 import type { Question } from "#functions/dialer/runtime/ask-check.ts";
 import type { EventAnswer } from "#functions/dialer/runtime/post-event.ts";
-import type { Posting, Signal } from "#shared/traces/collector.ts";
+import type { Signal } from "#shared/traces/collector.ts";
 import type { AckOrRetry, CallQueue, Delivered } from "#shared/ports/queue.ts";
 import { testPlan } from "./environment.ts";
 
@@ -259,7 +259,7 @@ export function createDialerBench(
     asked,
     /** Posts that the collector of traces got, in order, and its answer; a test sets it. */
     exported,
-    collect: async (_signal: Signal): Promise<Posting> => "taken",
+    collect: async (_signal: Signal): Promise<string | undefined> => undefined,
     /** A check's answer; a test sets it. */
     check: async (_question: Question): Promise<CheckAnswer> => ({ decision: "call" }),
     /** The ledger and the documents, without injected faults. */

@@ -39,7 +39,7 @@ export function toAcceptSpan(row: CallRow, { traceId, parentId }: TraceContext, 
     traceId,
     spanId,
     // Without a caller's span it is the trace's root.
-    ...(parentId === spanId ? {} : { parentId }),
+    parentId: parentId === spanId ? undefined : parentId,
     name: "accept",
     kind: 2,
     startAt: row.acceptedAt,
@@ -85,7 +85,8 @@ export function toClaimSpans(
   const along = {
     ...attributesOf(row, plan),
     attempt,
-    ...(route === null ? {} : { account: route.account, provider: route.provider }),
+    account: route?.account,
+    provider: route?.provider,
   };
   const settle: Span = {
     traceId,
@@ -121,6 +122,6 @@ function attributesOf({ id, client, agentId, mode }: CallRow, plan: Plan): Attri
     request_id: requestIdOf(id),
     client,
     agent_id: agentForTelemetry(agentId, plan),
-    ...(mode === "test" ? { test: true } : {}),
+    test: mode === "test" ? true : undefined,
   };
 }

@@ -9,13 +9,12 @@ import { skipUnreadable } from "#shared/ports/found-documents.ts";
 import type { Collector } from "#shared/traces/collector.ts";
 import { encodeMetrics, type Metric, toGauge, toSum, toTimes } from "#shared/traces/otlp.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { timeCounters } from "./times.ts";
+import { countOf, sumOf, type Timed } from "./times.ts";
 import type { TracedInvocation } from "./trace-invocation.ts";
 import { withMethods } from "#shared/lib/with-methods.ts";
 
-/** Documents of usage of one page, and pages of an hour that are read. */
-const pageDocuments = 500;
-const pagesMax = 10;
+/** Documents of usage of an hour that are read. */
+const usageMax = 5_000;
 /** Backlogs whose waiting calls are counted, calls of each, and calls in all: beyond them the figures stand still. */
 const backlogsMax = 50;
 const eachMax = 20;
@@ -61,9 +60,9 @@ export function measureSweep(given: DialerDeps, collector: Collector): TracedInv
           ...(await countWaiting(at, given)),
           ...(await countUsage({ begunAt, now: at }, given)),
         ];
-        const posting = await collector.post("metrics", encodeMetrics(metrics));
-        if (typeof posting === "object")
-          log("warning", "traces.not_sent", { count: metrics.length, code: posting.failed });
+        const failed = await collector.post("metrics", encodeMetrics(metrics));
+        if (failed !== undefined)
+          log("warning", "traces.not_sent", { count: metrics.length, code: failed });
       } catch (error) {
         log("warning", "traces.not_measured", { error: errorForLog(error) });
       }
@@ -74,7 +73,7 @@ export function measureSweep(given: DialerDeps, collector: Collector): TracedInv
 /** Returns a metric of each figure. */
 function toGauges(figures: object, at: number): Metric[] {
   return Object.entries(figures).flatMap(([name, value]: [string, unknown]) =>
-    typeof value === "number" ? toGauge(name, [{ value }], at) : [],
+    typeof value === "number" ? toGauge(name, [{ value, at }]) : [],
   );
 }
 
@@ -95,49 +94,40 @@ async function countWaiting(at: number, { ledger, documents }: MetricDeps): Prom
   const points = [...byReason].map(([reason, { length: value }]) => ({
     attributes: { reason },
     value,
+    at,
   }));
-  return points.length === 0 ? [] : [toGauge("waiting", points, at)];
+  return points.length === 0 ? [] : [toGauge("waiting", points)];
 }
 
 /**
  * Returns the usage of the hour. Its counts begin at zero each hour; the first sweep of an hour sends the last counts of the
- * hour before, too.
+ * hour before.
  */
 async function countUsage(
   { begunAt, now }: { begunAt: number; now: number },
   deps: MetricDeps & Pick<DialerDeps, "sweepSeconds">,
 ): Promise<Metric[]> {
-  const hour = Math.floor(now / hourMs) * hourMs;
   // By its beginning, as a sweep may take as long as the time to the next.
-  const isFirst = begunAt - hour < deps.sweepSeconds * 1000;
-  const hours = isFirst ? [hour - hourMs, hour] : [hour];
-  const sums = await Promise.all(
-    hours.map(async (startAt) => ({
-      startAt,
-      at: Math.min(now, startAt + hourMs),
-      counters: await sumHour(startAt, deps),
-    })),
-  );
+  const startAt = Math.floor((begunAt - deps.sweepSeconds * 1000) / hourMs) * hourMs;
+  const hour = { startAt, at: Math.min(now, startAt + hourMs) };
+  const counters = await sumHour(startAt, deps);
   const countsOf = (names: readonly string[], by?: string) =>
-    sums.flatMap(({ counters, ...of }) =>
-      names.flatMap((name) => {
-        const value = counters.get(name);
-        return value === undefined ? [] : { ...of, value, attributes: by ? { [by]: name } : {} };
-      }),
-    );
-  const timesOf = (names: { count: string; ms: string }) =>
-    sums.flatMap(({ counters, ...of }) => {
-      const count = counters.get(names.count);
-      const ms = counters.get(names.ms) ?? 0;
-      return count === undefined ? [] : { ...of, count, value: ms / 1000 };
+    names.flatMap((name) => {
+      const value = counters.get(name);
+      return value === undefined ? [] : { ...hour, value, attributes: by ? { [by]: name } : {} };
     });
+  const timesOf = (timed: Timed) => {
+    const count = counters.get(countOf(timed));
+    const ms = counters.get(sumOf(timed)) ?? 0;
+    return count === undefined ? [] : [{ ...hour, count, value: ms / 1000 }];
+  };
   return [
     toSum("accepted", countsOf([usageCounters.accepted]), true),
     toSum("calls", countsOf(callStates, "state"), true),
     // A result that comes late takes the place of `unknown`.
     toSum("results", countsOf(resultStatuses, "outcome"), false),
-    toTimes("dial.wait", timesOf(timeCounters.dial)),
-    toTimes("provider.answer", timesOf(timeCounters.answer)),
+    toTimes("dial.wait", timesOf("dial")),
+    toTimes("provider.answer", timesOf("answer")),
   ];
 }
 
@@ -146,19 +136,13 @@ async function sumHour(
   hour: number,
   { documents, log }: Pick<MetricDeps, "documents" | "log">,
 ): Promise<ReadonlyMap<string, number>> {
-  const prefix = hourPrefixOf(hour);
+  const prefixes = [hourPrefixOf(hour)];
+  const listed = await documents.listByPrefix("usage", { prefixes, limit: usageMax });
   const sums = new Map<string, number>();
-  let after = prefix;
-  for (let page = 0; page < pagesMax; page++) {
-    const listed = await documents.list("usage", { after, limit: pageDocuments });
-    const own = listed.filter(({ key }) => key.startsWith(prefix));
-    for (const { key, value } of skipUnreadable(own, { log })) {
-      if (isTestClient(parseUsageKey(key).client)) continue;
-      for (const [name, count] of Object.entries(value))
-        sums.set(name, (sums.get(name) ?? 0) + count);
-    }
-    if (own.length < pageDocuments) break;
-    after = own.at(-1)?.key ?? after;
+  for (const { key, value } of skipUnreadable(listed, { log })) {
+    if (isTestClient(parseUsageKey(key).client)) continue;
+    for (const [name, count] of Object.entries(value))
+      sums.set(name, (sums.get(name) ?? 0) + count);
   }
   return sums;
 }

@@ -3,13 +3,12 @@ import { isTestClient } from "#shared/calls/ids.ts";
 import { withMethods } from "#shared/lib/with-methods.ts";
 import { parseUsageKey } from "#shared/policy/usage.ts";
 
-/** Counters of usage that have the times of real calls: their number, and their sum in milliseconds. */
-export const timeCounters = {
-  /** Time from acceptance to dialing. */
-  dial: { count: "dials", ms: "dial_ms" },
-  /** Time of a provider's answer. */
-  answer: { count: "answers", ms: "answer_ms" },
-} as const;
+/** Times of real calls: from acceptance to dialing, and of a provider's answer. */
+export type Timed = "dial" | "answer";
+
+/** Counters of usage that have a time: how often it was measured, and the sum in milliseconds. */
+export const countOf = (of: Timed) => `${of}s`;
+export const sumOf = (of: Timed) => `${of}_ms`;
 
 /** Counts and sums that an invocation has measured, by counter. */
 export type Times = Map<string, number>;
@@ -31,8 +30,9 @@ export function addTimes(documents: Documents, times: Times): Documents {
 }
 
 /** Notes a measured time. */
-export function noteTime(times: Times, of: keyof typeof timeCounters, ms: number): void {
-  const names = timeCounters[of];
-  times.set(names.count, (times.get(names.count) ?? 0) + 1);
-  times.set(names.ms, (times.get(names.ms) ?? 0) + Math.max(0, Math.round(ms)));
+export function noteTime(times: Times, of: Timed, ms: number): void {
+  const add = (counter: string, count: number) =>
+    times.set(counter, (times.get(counter) ?? 0) + count);
+  add(countOf(of), 1);
+  add(sumOf(of), Math.max(0, ms));
 }

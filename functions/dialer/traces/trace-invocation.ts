@@ -49,9 +49,9 @@ function createSpans(
     },
     async send() {
       if (spans.length === 0) return;
-      const posting = await collector.post("traces", encodeSpans(spans));
-      if (typeof posting === "object")
-        log("warning", "traces.not_sent", { count: spans.length, code: posting.failed });
+      const failed = await collector.post("traces", encodeSpans(spans));
+      if (failed !== undefined)
+        log("warning", "traces.not_sent", { count: spans.length, code: failed });
     },
   };
 }

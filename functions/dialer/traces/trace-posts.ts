@@ -21,15 +21,14 @@ export function tracePosts(
       const traceparent = toTraceparent(isSampled ? { ...context, parentId: spanId } : context);
       const answer = await settings.postEvent(receiver, { ...event, traceparent });
       if (!isSampled || !("status" in answer) || !(answer.status < 300)) return answer;
-      const endAt = clock.now();
       add({
         traceId,
         spanId,
         parentId,
         name: "deliver",
         kind: 3,
-        startAt: Math.min(Date.parse(timestamp), endAt),
-        endAt,
+        startAt: Date.parse(timestamp),
+        endAt: clock.now(),
         attributes: {
           call_id: data.id,
           event: type,

@@ -30,7 +30,7 @@ function createTimes() {
 it("adds measured times once, to the first usage of an invocation", async () => {
   const { added, times, timed } = createTimes();
   noteTime(times, "dial", 1_000);
-  noteTime(times, "dial", 250.4);
+  noteTime(times, "dial", 250);
   noteTime(times, "answer", 70);
   await timed.addAll([results, usage("a"), usage("b")]);
   expect(added).toEqual([

@@ -54,7 +54,7 @@ describe("an encoded gauge", () => {
   it("is in seconds if its name says so, and in whole numbers", () => {
     const at = 1_700_000_000_000;
     const metrics = ["oldest_event_seconds", "waiting"].map((name) =>
-      toGauge(name, [{ value: 1.6 }], at),
+      toGauge(name, [{ value: 1.6, at }]),
     );
     expect(readMetrics(encodeMetrics(metrics))).toMatchObject([
       { name: "outbound_calls.oldest_event_seconds", unit: "s" },

@@ -105,7 +105,7 @@ it("writes metrics as OpenTelemetry's own exporter does", () => {
   const at = Date.parse("2026-11-24T12:34:56.789Z");
   const startAt = at - (at % 3_600_000);
   const metrics = [
-    toGauge("due_calls", [{ value: 7 }], at),
+    toGauge("due_calls", [{ value: 7, at }]),
     toSum("calls", [{ startAt, at, value: 3, attributes: { state: "PLACED" } }], true),
     toTimes("dial.wait", [{ startAt, at, value: 1.5, count: 2 }]),
   ];
