@@ -95,8 +95,12 @@ export function describeRetriedService(platform: PlatformUnderTest): void {
     it("tries busy and unanswered calls again at the planned times, and nobody who declined", async () => {
       const post = (phone_number: string) => bench.post({ phone_number, agent_id: "of_webhook" });
       const [first, second] = [await post(retried), await post(declined)];
-      const finished = () => told.filter(({ type }) => type === "request.finished");
-      await until(() => finished().length === 2, { everyMs: 250 });
+      const toldOf = (what: string) => told.filter(({ type }) => type === what);
+      // Events come in any order: the last end may be told after its request's.
+      await until(
+        () => toldOf("request.finished").length === 2 && toldOf("call.ended").length >= 4,
+        { everyMs: 250 },
+      );
 
       const times = dialed.flatMap((one) => (one.phone_number === retried ? one.at : []));
       expect(times).toHaveLength(3);
@@ -146,6 +150,7 @@ export function describeRetriedService(platform: PlatformUnderTest): void {
       const promises = (id: string) =>
         told.filter(({ type, data }) => type === "call.call_back" && data["request_id"] === id);
       for (const id of [ofWebhook, ofUltravox]) {
+        await until(() => promises(id).length > 0);
         expect(promises(id)).toMatchObject([
           { data: { call_back: { by: "service", reason: null } } },
         ]);
