@@ -43,6 +43,13 @@ interface Rule {
   caps: NamedCap[];
 }
 
+/** A region of the plan: the lengths of its prefixes, a test of whether it has a number, and its rule. */
+interface Region {
+  lengths: readonly number[];
+  has(number: string): boolean;
+  rule: Rule;
+}
+
 interface Window {
   from: number;
   until: number;
@@ -97,12 +104,11 @@ function createRules(plan: DialPlan): RulesOf {
   };
   /** Rules by the set's name, then by the country and the regions of the number. */
   const rulesBySet = new Map<string, Map<string, Rules>>();
+  const regionsOf = createRegionWords(regions);
   const find = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setNameOf(route);
     const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
-    let destination = country;
-    for (const [index, { has }] of regions.entries())
-      if (has(phone_number)) destination += ` ${index}`;
+    const destination = country + regionsOf(phone_number);
     const rulesByDestination = rulesBySet.get(set) ?? new Map<string, Rules>();
     rulesBySet.set(set, rulesByDestination);
     const rules = rulesByDestination.get(destination) ?? create(set, country, phone_number);
@@ -119,6 +125,26 @@ function createRules(plan: DialPlan): RulesOf {
   };
 }
 
+/** Maximum beginnings of numbers whose regions are remembered. */
+const beginningsMax = 10_000;
+
+/** Returns a function that names the regions of a number by their indexes, such as ` 0 3`; empty if it is in none. */
+function createRegionWords(regions: readonly Region[]): (number: string) => string {
+  const characters = Math.max(0, ...regions.flatMap(({ lengths }) => lengths));
+  if (characters === 0) return () => "";
+  /** By what the regions look at. Most numbers begin like one before. */
+  const byBeginning = new Map<string, string>();
+  return (number) => {
+    const beginning = number.slice(0, characters);
+    let words = byBeginning.get(beginning);
+    if (words === undefined) {
+      words = regions.map(({ has }, index) => (has(beginning) ? ` ${index}` : "")).join("");
+      if (byBeginning.size < beginningsMax) byBeginning.set(beginning, words);
+    }
+    return words;
+  };
+}
+
 /** Returns the plan's rules by the calls to which they apply. */
 function planRules(plan: DialPlan) {
   const sets = new Map(
@@ -132,13 +158,13 @@ function planRules(plan: DialPlan) {
       createRule(`countries.${country}`, rule, plan),
     ]),
   );
-  const regions = listRegions(plan).map(([name, region]) => {
+  const regions = listRegions(plan).map(([name, region]): Region => {
     const { callingHours } = region;
     const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
     const prefixes = new Set(region.prefixes ?? preset?.prefixes);
     const lengths = [...new Set([...prefixes].map(({ length }) => length))];
     const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
-    return { has, rule: createRule(`regions.${name}`, region, plan) };
+    return { lengths, has, rule: createRule(`regions.${name}`, region, plan) };
   });
   const everywhere = createRule("maxCalls", { maxCalls: plan.maxCalls }, plan);
   if (plan.blackoutDates.length > 0) {

@@ -5,12 +5,15 @@ import {
   type CallRequest,
   errorsMax,
   isPlainCall,
+  type Route,
   singleSchema,
 } from "#shared/calls/call-request.ts";
 import { isTestNumber, mustBeTestNumber } from "#shared/calls/test-numbers.ts";
+import type { Mode } from "#shared/calls/ids.ts";
 import { findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
-import { agentsBehind, findSplit } from "#shared/dial-plan/splits.ts";
+import { agentsBehind } from "#shared/dial-plan/splits.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
@@ -60,11 +63,12 @@ export function findRefusals(
     return [{ header: "Call-Not-Before", detail }];
   }
   const refusals: ProblemError[] = [];
+  const judge = createJudge(caller, settings);
   const requests = Array.isArray(body) ? body : [body];
   for (let index = 0; index < requests.length && refusals.length < errorsMax; index++) {
     const request = requests[index];
     if (request === undefined) continue;
-    for (const { field, detail } of findPlanErrors(request, caller, settings)) {
+    for (const { field, detail } of judge(request)) {
       refusals.push({ pointer: Array.isArray(body) ? `/${index}${field}` : field, detail });
     }
   }
@@ -83,74 +87,98 @@ type CallerAt = Pick<Caller, "client" | "mode" | "agents"> & {
   notBefore?: number | undefined;
 };
 
-/**
- * Returns the errors of a call accepted at `at` and not to be dialed before `notBefore`, by the plan and the token's
- * agents. Any arm of a split may get the call, so the refusal of one arm refuses it. The right to the split is
- * enough.
- */
-export function findPlanErrors(
-  request: CallRequest,
-  caller: CallerAt,
-  settings: Pick<ApiSettings, "plan" | "table" | "schedule">,
-): CallError[] {
-  const { agent_id } = request;
-  const isAllowed = caller.agents.includes("*") || caller.agents.includes(agent_id);
-  if (findSplit(agent_id, settings.plan) === undefined) {
-    return findErrorsAlong(request, { ...caller, isAllowed }, settings);
-  }
-  for (const arm of agentsBehind(agent_id, settings.plan)) {
-    const toArm = { ...request, agent_id: arm };
-    const errors = findErrorsAlong(toArm, { ...caller, isAllowed }, settings);
-    if (errors.length > 0) return errors;
-  }
-  return [];
+/** An agent that a caller's call would be made by, or an arm of a split that may get the call. */
+interface Target {
+  agentId: string;
+  /** Route of the caller's calls to it: the sandbox's for a test call. */
+  route: Route | undefined;
+  /** The agent's own route. A test call is refused as the real one would be. */
+  own: Route | undefined;
+  /** Why the caller's calls may not have this agent. */
+  problem: string | undefined;
 }
 
-/** Returns the errors of a call to an agent that is no split. */
-function findErrorsAlong(
-  request: CallRequest,
-  caller: Omit<CallerAt, "agents"> & { isAllowed: boolean },
-  { plan, table, schedule }: Pick<ApiSettings, "plan" | "table" | "schedule">,
-): CallError[] {
-  const { client, mode, isAllowed, at: acceptedAt, notBefore = acceptedAt } = caller;
-  const errors: CallError[] = [];
-  const route = table.find({ client, mode, agentId: request.agent_id });
-  const wrongAgent = findAgentProblem(request.agent_id, { isAllowed, route });
-  if (wrongAgent !== undefined) errors.push({ field: "/agent_id", detail: wrongAgent });
-  if (mode === "test" && !isTestNumber(request.phone_number)) {
-    errors.push({ field: "/phone_number", detail: mustBeTestNumber });
-  } else if (!mayBeDialed({ mode, request }, plan)) {
-    const detail = "is at a destination that the dial plan does not permit";
-    errors.push({ field: "/phone_number", detail });
-  }
-  // A test call is refused as its agent's real call would be.
-  const own = findAgentRoute(request.agent_id, plan);
-  const unfit = own && table.kinds.contextProblem(request, own);
-  if (unfit !== undefined) errors.push({ field: "/context", detail: unfit });
-  if (route === undefined || errors.length > 0) return errors;
+/** Returns the function that finds the errors of one caller's calls, by the plan and the token's agents. */
+export function createJudge(
+  caller: CallerAt,
+  settings: Pick<ApiSettings, "plan" | "table" | "schedule">,
+): (request: CallRequest) => readonly CallError[] {
+  const { plan, table } = settings;
+  const { client, mode, agents, at } = caller;
+  /** What is the same for all calls to an agent, of which a batch has few. Any arm of a split may get the call. */
+  const targetsOf = new Map<string, Target[]>();
+  const findTargets = (posted: string): Target[] => {
+    // The right to the split is enough.
+    const isAllowed = agents.includes("*") || agents.includes(posted);
+    return agentsBehind(posted, plan).map((agentId) => {
+      const route = table.find({ client, mode, agentId });
+      const problem = findAgentProblem(agentId, { isAllowed, route });
+      return { agentId, route, own: findAgentRoute(agentId, plan), problem };
+    });
+  };
+  const expiresAt = expiryOf({ acceptedAt: at }, plan);
+  const window = { from: Math.max(at, caller.notBefore ?? at), until: expiresAt };
+  return (request) => {
+    const { agent_id: posted } = request;
+    const targets = targetsOf.get(posted) ?? findTargets(posted);
+    targetsOf.set(posted, targets);
+    for (const target of targets) {
+      const errors = findErrors(request, { target, mode, window }, settings);
+      if (errors.length > 0) return errors;
+    }
+    return none;
+  };
+}
 
-  const expiresAt = expiryOf({ acceptedAt }, plan);
-  const { at, closedBy } = schedule.opening(request, route, {
-    from: Math.max(acceptedAt, notBefore),
-    until: expiresAt,
-  });
-  if (at !== undefined) return errors;
+const none: readonly CallError[] = [];
+
+/** Returns the errors of a call to a target that may be dialed in the window. The refusal of one arm refuses the call. */
+function findErrors(
+  posted: CallRequest,
+  { target, mode, window }: { target: Target; mode: Mode; window: { from: number; until: number } },
+  { plan, table, schedule }: Pick<ApiSettings, "plan" | "table" | "schedule">,
+): readonly CallError[] {
+  const { agentId, route, own, problem } = target;
+  const request = posted.agent_id === agentId ? posted : { ...posted, agent_id: agentId };
+  const destination = findDestinationProblem({ mode, request }, plan);
+  const context = own && table.kinds.contextProblem(request, own);
+  if (problem !== undefined || destination !== undefined || context !== undefined) {
+    const problems = { "/agent_id": problem, "/phone_number": destination, "/context": context };
+    return Object.entries(problems).flatMap(([field, detail]) =>
+      detail === undefined ? [] : { field, detail },
+    );
+  }
+  if (route === undefined) return none;
+  const { at, closedBy } = schedule.opening(request, route, window);
+  return at === undefined ? [closedError(request, closedBy, plan)] : none;
+}
+
+/** Returns the error of a call that no hour permits until it expires. */
+function closedError(request: CallRequest, closedBy: string, plan: DialPlan): CallError {
   if (closedBy === "no_time_zone") {
     const detail = "is required: the number implies no time zone, and the plan has no default";
-    errors.push({ field: "/timezone", detail });
-  } else {
-    const hours = `${plan.expireAfterHours} hours`;
-    const zones = zoneNamesOf(request, plan.defaultTimeZone).length;
-    const isInBoth = request.timezone !== undefined && zones > 1;
-    const inZones = isInBoth
-      ? ", in this time zone and in those of the number: correct the number or the timezone"
-      : zones > 1
-        ? `, in ${zones} time zones at once: send timezone`
-        : "";
-    const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${inZones}`;
-    errors.push({ field: isInBoth ? "/timezone" : "", detail });
+    return { field: "/timezone", detail };
   }
-  return errors;
+  const hours = `${plan.expireAfterHours} hours`;
+  const zones = zoneNamesOf(request, plan.defaultTimeZone).length;
+  const isInBoth = request.timezone !== undefined && zones > 1;
+  const inZones = isInBoth
+    ? ", in this time zone and in those of the number: correct the number or the timezone"
+    : zones > 1
+      ? `, in ${zones} time zones at once: send timezone`
+      : "";
+  const detail = `may not be called within ${hours}, when it would expire: closed by ${closedBy}${inZones}`;
+  return { field: isInBoth ? "/timezone" : "", detail };
+}
+
+function findDestinationProblem(
+  call: { mode: Mode; request: CallRequest },
+  plan: DialPlan,
+): string | undefined {
+  if (call.mode === "test" && !isTestNumber(call.request.phone_number)) return mustBeTestNumber;
+  return mayBeDialed(call, plan)
+    ? undefined
+    : "is at a destination that the dial plan does not permit";
 }
 
 /** Returns the reason for which a call may not have this agent. Operators pause and cancel calls by their agent's name. */

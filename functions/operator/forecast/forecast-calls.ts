@@ -17,7 +17,7 @@ import type { ControlsRead } from "./read-controls.ts";
 import { messageCallsMax } from "#shared/ports/call-messages.ts";
 import { byTime, delivery, ends, endsUnknown } from "#shared/rules/gates.ts";
 import { type Facts, findVerdict, type Holder, pass, unbounded } from "#shared/rules/rule.ts";
-import { findPlanErrors, type readCallAt } from "#functions/api/calls/call-errors.ts";
+import { createJudge, type readCallAt } from "#functions/api/calls/call-errors.ts";
 import type { ProblemError } from "#functions/api/http/problem.ts";
 import type { WaitingCall } from "./read-backlogs.ts";
 import type { Delay, End, Ended, PlanWithSchedule, Queued } from "./queued.ts";
@@ -146,13 +146,14 @@ function postedCalls(
   known: AtPosting,
 ): Promise<(Queued | Forecasted)[]> {
   const { mode } = clientNamed(client);
+  const judge = createJudge({ client, mode, agents, at }, known);
   const requestId = createRequestId(at, "f".repeat(32)); // after every real id of this millisecond
   return mapInSlices(calls, (one, index) => {
     if ("errors" in one) return refused(one.errors);
     const request = toArm(one.request, known);
     const { agent_id: agentId } = request;
     const target = known.resolver.find({ client, mode, agentId });
-    const errors = findPlanErrors(one.request, { client, mode, agents, at }, known);
+    const errors = judge(one.request);
     if (errors.length > 0 || target === undefined) {
       return refused(errors.map(({ field, detail }) => ({ pointer: `/${index}${field}`, detail })));
     }
