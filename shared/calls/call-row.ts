@@ -22,6 +22,15 @@ export interface PassedCheck {
   evidence?: string | undefined;
 }
 
+/** The permission of all checks of a call. */
+export interface Permission {
+  checks: PassedCheck[];
+  /** Time until which the call may be dialed, in milliseconds since the epoch. */
+  validUntil: number;
+  /** Time that the checks took. */
+  ms: number;
+}
+
 /** One step of a call's history. It holds no number, name or context; a check's evidence is the check's own text. */
 export interface HistoryEntry {
   at: number;

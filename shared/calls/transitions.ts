@@ -11,7 +11,6 @@ import {
   type NewCall,
 } from "./call-row.ts";
 import { dialingLane, resultsLane, watchLane } from "./lane.ts";
-import { withoutEvidence, withPassedChecks } from "./passed-check.ts";
 import { type CallAction, type CallState, states } from "./states.ts";
 import { keptUntil, mayPromise, mayBeTriedAgain, toCallBackTries } from "./tries.ts";
 
@@ -94,6 +93,25 @@ export function applyClaim(
     lostUntil: null,
     route: along,
   };
+}
+
+/**
+ * Adds to a freshly claimed row the checks that permit the call. They are part of the claim's step. If the history is
+ * full, and so does not record the claim, they replace the oldest step of a claim, because the proof for the latest
+ * claim must stay.
+ */
+function withPassedChecks(row: CallRow, passed: PassedCheck[]): CallRow {
+  const { history, reason, state, updatedAt } = row;
+  const step: HistoryEntry = { at: updatedAt, state, reason, checks: passed };
+  const last = history.at(-1);
+  if (last?.state === state && last.at === updatedAt) {
+    return { ...row, history: [...history.slice(0, -1), step] };
+  }
+  const oldest = Math.max(
+    0,
+    history.findIndex(({ checks }) => checks !== undefined),
+  );
+  return { ...row, history: [...history.toSpliced(oldest, 1), step] };
 }
 
 /** Result of a claim, reported by its holder. It is sent as an `outcome` message if the ledger does not take it. */
@@ -296,6 +314,15 @@ export function withoutPerson(row: CallRow, erasedAt: number): CallRow {
   const history = withoutEvidence(row.history);
   const { clientReceiverEcho: _, ...kept } = row;
   return { ...kept, request: null, numberTail: "", echo: null, history, erasedAt };
+}
+
+/** Returns a history without the evidence of its checks, for a row whose personal data is erased. */
+function withoutEvidence(history: readonly HistoryEntry[]): HistoryEntry[] {
+  return history.map(({ checks, ...step }) =>
+    checks === undefined
+      ? step
+      : { ...step, checks: checks.map(({ check, at }) => ({ check, at })) },
+  );
 }
 
 /** A wait for the same reason is not recorded again, and a full history takes only the call's end. */

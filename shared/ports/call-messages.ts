@@ -168,7 +168,7 @@ export function createRequestMessage(
   const named = labels === undefined ? "" : `,"labels":${JSON.stringify(labels)}`;
   const traced = traceparent === undefined ? "" : `,"traceparent":"${traceparent}"`;
   const requests = isBatch ? text : `[${text}]`;
-  // Joined by the engine when it is sent; `join` would copy a batch of some MB once more.
+  // The engine joins the parts when they are sent. `join` would copy a batch of some MB once more.
   return new MessageText(
     `${head}${tested}${later}${ahead}${named}${traced},"requests":${requests}}`,
   );

@@ -1,8 +1,7 @@
 import type { ResolvedAccount, RouteTable } from "../dial-plan/route-table.ts";
-import type { CallRow } from "../calls/call-row.ts";
+import type { CallRow, Permission } from "../calls/call-row.ts";
 import type { Texts } from "../calls/reason-text.ts";
 import type { Schedule } from "../dial-plan/schedule.ts";
-import type { Permission } from "../calls/passed-check.ts";
 import type { Decided } from "../calls/transitions.ts";
 import type { ControlDocuments } from "../policy/ledger-epoch.ts";
 import type { DocumentKey, DocumentsRead, ValueOf } from "../ports/document-kinds.ts";

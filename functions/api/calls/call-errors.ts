@@ -105,7 +105,7 @@ export function createJudge(
 ): (request: CallRequest) => readonly CallError[] {
   const { plan, table } = settings;
   const { client, mode, agents, at } = caller;
-  /** What is the same for all calls to an agent, of which a batch has few. Any arm of a split may get the call. */
+  /** Targets by the posted agent, of which a batch has few. Any arm of a split may get the call. */
   const targetsOf = new Map<string, Target[]>();
   const findTargets = (posted: string): Target[] => {
     // The right to the split is enough.

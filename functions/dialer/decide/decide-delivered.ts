@@ -6,8 +6,8 @@ import {
   backlogOf,
   isIdempotent,
   type ClientAgent,
+  type Permission,
 } from "#shared/calls/call-row.ts";
-import type { Permission } from "#shared/calls/passed-check.ts";
 import { states } from "#shared/calls/states.ts";
 import type { Decided } from "#shared/calls/transitions.ts";
 import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";

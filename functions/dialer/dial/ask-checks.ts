@@ -1,6 +1,5 @@
 import { checkAnswerMsMin, checksMsMax, slowMs } from "#shared/lib/timing.ts";
 import type { CallRow, PassedCheck } from "#shared/calls/call-row.ts";
-import { findPassedChecks } from "#shared/calls/passed-check.ts";
 import type { Check } from "#shared/dial-plan/checks.ts";
 import { errorForLog } from "#shared/lib/log.ts";
 import { checkBreakerOf } from "#shared/rules/resolved-call.ts";
@@ -145,7 +144,8 @@ function findValid(
   batch: DialBatch,
 ): Pick<PassedCheck, "at" | "evidence"> | undefined {
   const now = batch.deps.clock.now();
-  return findPassedChecks(row).find(
+  const last = row?.history.findLast((step) => step.checks !== undefined)?.checks;
+  return last?.find(
     ({ check, at }) => check === name && at <= now && now <= at + validMsOf(check, batch),
   );
 }

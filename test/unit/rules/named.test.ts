@@ -11,6 +11,7 @@ const root = resolve(import.meta.dirname, "../../..");
 const everyRule = new Set([
   "shared/dial-plan/plan-schema.ts",
   "shared/dial-plan/account-schema.ts",
+  "shared/dial-plan/checks.ts",
   "shared/dial-plan/setting-descriptions.ts",
   "shared/dial-plan/route-table.ts",
   "shared/rules/resolved-call.ts",
@@ -130,13 +131,8 @@ const rules: Readonly<Record<string, Named>> = {
   },
   checks: {
     words: /route\.checks|\.checks\b|askChecks|findCheck|checkBreakerOf|validUntil|check_outdated/,
-    most: 7,
-    room: [
-      "dial/ask-checks.ts",
-      "runtime/ask-check.ts",
-      "calls/passed-check.ts",
-      "dial-plan/checks.ts",
-    ],
+    most: 5,
+    room: ["dial/ask-checks.ts", "runtime/ask-check.ts"],
   },
   cap: {
     words: /capsOf|\bmax_calls\b|judgeFull|createCaps|\bfreeAt\(times/,
