@@ -1,8 +1,8 @@
 import type { Hono } from "hono";
 import { joinAgents, madePrefix } from "#shared/settings/tokens.ts";
 import {
-  addPart,
   createBaseApp,
+  createPart,
   identifyRequests,
   refuseEncodedPaths,
   refuseOtherMethods,
@@ -38,16 +38,20 @@ export function createApp(unlimited: UncheckedApiDeps) {
   for (const endpoint of endpoints) {
     app.post(endpoint.path, (c) => createCalls(c, endpoint, accepting));
   }
-  addPart(app, "/v1/*", async () => (await parts.requests())(deps, others));
   if (operatorOf !== undefined) {
     app.use("/operator/*", refuseEncodedPaths(others));
-    addPart(app, "/operator/*", async () => {
+    const operator = createPart(async () => {
       const createOperator = await parts.operator();
       return createOperator(deps, { ...others, operatorOf });
     });
+    app.all("/operator/*", operator);
   }
+  const requests = createPart(async () => (await parts.requests())(deps, others));
   const rest = createRest({ isConfigured: deps !== undefined }, others);
-  return app.notFound((c) => rest.fetch(c.req.raw));
+  // As a route, `/v1/*` would match calls too, and Hono would compose both handlers for each call.
+  return app.notFound((c) =>
+    /^\/v1(?:\/|$)/.test(c.req.path) ? requests(c) : rest.fetch(c.req.raw),
+  );
 }
 
 /** Also resolves tokens that operators made, if there are operators. A token of API_TOKENS needs no read. */

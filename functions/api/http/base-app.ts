@@ -78,22 +78,20 @@ export function refuseEncodedPaths(deps: Pick<UncheckedApiDeps, "clock" | "rando
 }
 
 /**
- * Adds a part that answers all requests below a path. The first request creates the part; after a failure the next
- * request tries again.
+ * Creates the handler of a part of the API. The first request creates the part; after a failure the next request tries
+ * again.
  */
-export function addPart(
-  app: Hono<ApiEnv>,
-  path: string,
+export function createPart(
   create: () => Promise<Hono<ApiEnv>>,
-): void {
+): (c: Context<ApiEnv>) => Promise<Response> {
   let part: Promise<Hono<ApiEnv>> | undefined;
-  app.all(path, async (c) => {
+  return async (c) => {
     part ??= create().catch((error: unknown) => {
       part = undefined;
       throw error;
     });
     return (await part).fetch(c.req.raw);
-  });
+  };
 }
 
 /**
