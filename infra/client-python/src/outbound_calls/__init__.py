@@ -46,7 +46,7 @@ from ._models import (
     UsageSums,
 )
 
-__version__ = "0.2.0"
+__version__ = "0.2.1"
 __all__ = [
     "AsyncOutboundCalls",
     "CallEvent",
