@@ -9,6 +9,9 @@ import { paceExpiresAt } from "../ports/document-kinds.ts";
 const updatesMax = 3;
 /** Attribute of the theoretical arrival time, in microseconds. */
 const arrivalName = `${numberPrefix}arrivalUs`;
+/** Attribute of the number of permits taken so far. */
+const totalName = `${numberPrefix}total`;
+const names = { "#arrival": arrivalName, "#total": totalName };
 
 type TakePermits = Documents["takePermits"];
 
@@ -51,27 +54,27 @@ export function createDynamoPermits(deps: PermitDeps): TakePermits {
     if (isFull) known = await readArrival(key);
     for (let updates = 0; updates < updatesMax; updates++) {
       const { granted } = grantPermits(known, pace, request);
-      if (granted === 0) return [];
-      const arrivalUs = await take(key, { ...request, pace, known, granted }, deps);
-      if (arrivalUs !== undefined) {
+      if (granted === 0) return { times: [] };
+      const taken = await take(key, { ...request, pace, known, granted }, deps);
+      if (taken !== undefined) {
+        const { arrivalUs, total } = taken;
         lastWritten.set(key.pk, arrivalUs);
-        return listPermitTimes(arrivalUs - granted * pace.intervalUs, pace, {
-          granted,
-          notBefore: request.notBefore,
-        });
+        const { notBefore } = request;
+        const baseUs = arrivalUs - granted * pace.intervalUs;
+        return { times: listPermitTimes(baseUs, pace, { granted, notBefore }), total };
       }
       known = await readArrival(key);
     }
-    return [];
+    return { times: [] };
   };
 }
 
-/** Returns the arrival time after `granted` permits were taken, or undefined if it is no longer `known`. */
+/** Returns the document after `granted` permits were taken, or undefined if its arrival time is no longer `known`. */
 async function take(
   key: ItemKey,
   { pace, known, granted, notBefore, notAfter }: Take,
   { items, now, freshVersion }: PermitDeps,
-): Promise<number | undefined> {
+): Promise<{ arrivalUs: number; total: number } | undefined> {
   const { intervalUs, burst } = pace;
   const earliestUs = notBefore * 1000;
   const stepUs = granted * intervalUs;
@@ -83,12 +86,13 @@ async function take(
     ":version": text(freshVersion()),
     ":expiresAt": number(expiresAt),
     ":ttl": ttlOf(expiresAt),
+    ":granted": number(granted),
   };
   const isBehind = known === undefined || known < earliestUs;
   const item = await (isBehind
     ? items.update(
         key,
-        { expression: `${renewal}, #arrival = :after`, names: { "#arrival": arrivalName } },
+        { expression: `${renewal}, #arrival = :after ADD #total :granted`, names },
         {
           expression:
             "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now",
@@ -97,7 +101,7 @@ async function take(
       )
     : items.update(
         key,
-        { expression: `${renewal} ADD #arrival :step`, names: { "#arrival": arrivalName } },
+        { expression: `${renewal} ADD #arrival :step, #total :granted`, names },
         {
           expression: `#arrival BETWEEN :earliest AND :latest AND (${isCurrent})`,
           values: {
@@ -107,5 +111,6 @@ async function take(
           },
         },
       ));
-  return item === undefined ? undefined : Number(item[arrivalName]?.N);
+  if (item === undefined) return undefined;
+  return { arrivalUs: Number(item[arrivalName]?.N), total: Number(item[totalName]?.N) };
 }

@@ -89,16 +89,17 @@ RETURNING value AS json`;
 const takePermits = `
 WITH asked AS (SELECT CAST(?6 AS INTEGER) AS interval, CAST(?7 AS INTEGER) AS earliest, CAST(?8 AS INTEGER) AS latest,
     CAST(?9 AS INTEGER) AS count),
-  based AS (SELECT *, max(earliest, coalesce((
-      SELECT value->>'arrivalUs' FROM documents
-      WHERE kind = ?1 AND key = ?2 AND (expires_at IS NULL OR expires_at > ?5)), 0)) AS base FROM asked),
+  based AS (SELECT asked.*, coalesce(d.value->>'total', 0) AS total,
+      max(earliest, iif(d.expires_at <= ?5, 0, coalesce(d.value->>'arrivalUs', 0))) AS base
+    FROM asked LEFT JOIN documents AS d ON d.kind = ?1 AND d.key = ?2),
   given AS (SELECT *, iif(latest < base, 0, min(count, (latest - base) / interval + 1)) AS granted FROM based)
 INSERT INTO documents (kind, key, version, value, expires_at)
-SELECT ?1, ?2, ?3, json_object('arrivalUs', base + granted * interval, 'granted', granted), ?4
+SELECT ?1, ?2, ?3,
+  json_object('arrivalUs', base + granted * interval, 'granted', granted, 'total', total + granted), ?4
 FROM given WHERE granted > 0
 ON CONFLICT (kind, key) DO UPDATE
 SET version = excluded.version, value = excluded.value, expires_at = excluded.expires_at
-RETURNING value->>'arrivalUs' AS arrivalUs, value->>'granted' AS granted`;
+RETURNING value->>'arrivalUs' AS arrivalUs, value->>'granted' AS granted, value->>'total' AS total`;
 
 const remove = `
 DELETE FROM documents WHERE (kind, key) IN (
@@ -192,14 +193,15 @@ export function createD1Documents(database: D1Database, { now, freshVersion }: S
       const latest = notAfter * 1000 + (burst - 1) * intervalUs;
       const document = [kind, key, freshVersion(), paceExpiresAt(notAfter), now()];
       const asked = [intervalUs, notBefore * 1000, latest, count];
-      const [given] = await all<{ arrivalUs: number; granted: number }>(
+      const [given] = await all<{ arrivalUs: number; granted: number; total: number }>(
         takePermits,
         ...document,
         ...asked,
       );
-      if (given === undefined) return [];
-      const { arrivalUs, granted } = given;
-      return listPermitTimes(arrivalUs - granted * intervalUs, pace, { granted, notBefore });
+      if (given === undefined) return { times: [] };
+      const { arrivalUs, granted, total } = given;
+      const baseUs = arrivalUs - granted * intervalUs;
+      return { times: listPermitTimes(baseUs, pace, { granted, notBefore }), total };
     },
     async purge({ kind, key } = { kind: "", key: "" }) {
       const [last] = await all<PurgePosition>(lastLookedAt, kind, key);

@@ -50,6 +50,11 @@ export const connectedMs = 100;
  * Late requests leave with those of the next permits, so any second has at most 1.1 times the rate, plus the burst.
  */
 export const permitAgeMsMax = { slow: 50, fast: 100 } as const;
+/**
+ * Maximum delay after a permit's time for a process that is alone with a fast pace (permit-use.ts): one that keeps its machine
+ * busy is later than `permitAgeMsMax`.
+ */
+export const latePermitMsMax = 1_000;
 export const fastIntervalUsMax = 50_000;
 
 /** Maximum time from a claim to its request. A call under an older claim is not dialed. */

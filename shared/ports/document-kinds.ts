@@ -99,7 +99,8 @@ const kinds = {
       acceptedAt: time,
     }),
   /** Key: account. The theoretical arrival time (rate.ts) of its next request, in microseconds since the epoch. */
-  pace: () => z.looseObject({ arrivalUs: z.number() }),
+  /** `total`: number of permits taken so far. */
+  pace: () => z.looseObject({ arrivalUs: z.number(), total: z.optional(z.number()) }),
   /** Key: part and account. Live calls of an account with `liveCalls`. See live-calls.ts. */
   "live-calls": () =>
     z.looseObject({

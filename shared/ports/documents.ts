@@ -1,4 +1,4 @@
-import type { Pace, PermitRequest } from "../telephony/rate.ts";
+import type { Pace, PermitRequest, TakenPermits } from "../telephony/rate.ts";
 import type {
   CounterKind,
   DocumentKey,
@@ -95,10 +95,14 @@ export interface Documents {
    */
   remove(removals: readonly Removal[]): Promise<void>;
   /**
-   * Takes up to `count` permits of a pace. Resolves to their times, none before `notBefore` and none after
-   * `notAfter`, in milliseconds since the epoch, earliest first. Each permit goes to one caller.
+   * Takes up to `count` permits of a pace. Their times are none before `notBefore` and none after `notAfter`. Each permit
+   * goes to one caller.
    */
-  takePermits(document: DocumentKey<"pace">, pace: Pace, request: PermitRequest): Promise<number[]>;
+  takePermits(
+    document: DocumentKey<"pace">,
+    pace: Pace,
+    request: PermitRequest,
+  ): Promise<TakenPermits>;
   /** Resolves to the time by the store's own clock, in milliseconds since the epoch, exact to about a second. */
   storeTime(): Promise<number>;
   /**

@@ -16,6 +16,17 @@ export interface PermitRequest {
   notAfter: number;
 }
 
+/** Permits that were taken. */
+export interface TakenPermits {
+  /** Their times in milliseconds since the epoch, earliest first. Empty: there were none. */
+  times: number[];
+  /**
+   * Number of permits that all processes have taken of the pace so far, these included. It may begin anew after a day
+   * without any. Undefined: none was taken now.
+   */
+  total?: number;
+}
+
 /**
  * The generic cell rate algorithm (ITU-T I.371). An account's whole past is one number, the theoretical
  * arrival time of its next request in microseconds. Returns how many permits are granted, the time

@@ -130,12 +130,13 @@ export function createMemoryDocuments(
     storeTime: async () => storeNow(),
     async takePermits(document, pace, request) {
       const found = current(document);
-      const before = found && parseValue(document.kind, JSON.parse(found.json)).arrivalUs;
-      const { granted, baseUs, arrivalUs } = grantPermits(before, pace, request);
-      if (granted > 0) {
-        put({ ...document, value: { arrivalUs }, expiresAt: paceExpiresAt(request.notAfter) });
-      }
-      return listPermitTimes(baseUs, pace, { granted, notBefore: request.notBefore });
+      const before = found && parseValue(document.kind, JSON.parse(found.json));
+      const { granted, baseUs, arrivalUs } = grantPermits(before?.arrivalUs, pace, request);
+      if (granted === 0) return { times: [] };
+      const total = (before?.total ?? 0) + granted;
+      put({ ...document, value: { arrivalUs, total }, expiresAt: paceExpiresAt(request.notAfter) });
+      const { notBefore } = request;
+      return { times: listPermitTimes(baseUs, pace, { granted, notBefore }), total };
     },
     async purge(after) {
       const sorted = [...stored.values()].toSorted(byKindAndKey);

@@ -77,7 +77,7 @@ export async function checkCall(
     if (!(await probe.take(probedBy(target, read)))) return { refused: unprobed };
     const late = judgeClock(claim, {}, deps);
     if (late !== undefined) return { refused: late };
-    if (permits.isValid(account, permit, waited)) {
+    if (await permits.leave(account, permit, waited)) {
       return { read, lastLook: createLastLook(claim, read, batch) };
     }
     slots.connection?.release();

@@ -1,4 +1,4 @@
-import { permitWaitMsMax, permitAgeMsMax, fastIntervalUsMax } from "#shared/lib/timing.ts";
+import { permitAgeMsMax, permitWaitMsMax } from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { Documents } from "#shared/ports/documents.ts";
@@ -6,6 +6,7 @@ import type { Pace, PermitRequest } from "#shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { paceKeyOf } from "#shared/rules/pace.ts";
 import { recordPermit } from "./paced-claims.ts";
+import { mayLeaveLate, permitUseOf, recordTake, takeLeave } from "./permit-use.ts";
 import DataLoader from "dataloader";
 /** Maximum permits that one claim takes, if those before were void. */
 const permitsMax = 3;
@@ -26,12 +27,12 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       const [pace] = paces;
       if (pace === undefined) return [];
       const now = clock.now();
-      const window = {
-        notBefore: now + leadMs(memory),
-        notAfter: now + permitWaitMsMax,
-        count: paces.length,
-      };
-      const permitTimes = await documents.takePermits(paceKeyOf(account), pace, window);
+      const use = permitUseOf(account, memory);
+      const count = paces.length;
+      const notBefore = mayLeaveLate(use, pace, now) ? now : now + leadMs(memory);
+      const window = { notBefore, notAfter: now + permitWaitMsMax, count };
+      const take = () => documents.takePermits(paceKeyOf(account), pace, window);
+      const permitTimes = await recordTake(use, count, { take, now: clock.now });
       return paces.map((_, index) => permitTimes[index]);
     };
     return new DataLoader(takeAll, { cache: false });
@@ -50,22 +51,26 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       return permitAt === undefined ? undefined : { permitAt };
     },
     /**
-     * True if a request may be sent under this permit now.
+     * Waits until a request may be sent under this permit. Resolves to false if it may not: the permit is void.
      *
      * @param isCrowded true if its time passed in the wait for a connection: that does not mean that the machine is slow
      */
-    isValid(
+    async leave(
       { name, pace }: ResolvedAccount,
       { permitAt }: Permit,
       { isCrowded }: { isCrowded: boolean },
-    ): boolean {
+    ): Promise<boolean> {
       if (pace === undefined) return true;
-      const late = clock.now() - permitAt;
-      const { fast, slow } = permitAgeMsMax;
-      const isValid = late >= 0 && late <= (pace.intervalUs <= fastIntervalUsMax ? fast : slow);
-      const missed = isCrowded ? "crowded" : "late";
-      recordPermit(name, { met: isValid ? "in_time" : missed, now: clock.now() }, memory);
-      return isValid;
+      const now = clock.now();
+      const leaveAt = takeLeave(permitUseOf(name, memory), permitAt, { pace, now });
+      if (leaveAt === undefined) {
+        recordPermit(name, { met: isCrowded ? "crowded" : "late", now }, memory);
+        return false;
+      }
+      if (leaveAt <= permitAt + permitAgeMsMax.fast)
+        recordPermit(name, { met: "in_time", now }, memory);
+      await clock.sleep(leaveAt - now);
+      return true;
     },
     triesMax: permitsMax,
   };
@@ -77,7 +82,7 @@ export async function takeOneOf(
   { pace, window }: { pace: Pace; window: PermitRequest },
   documents: Pick<Documents, "takePermits">,
 ): Promise<number | undefined> {
-  return (await documents.takePermits(paceKeyOf(name), pace, window))[0];
+  return (await documents.takePermits(paceKeyOf(name), pace, window)).times[0];
 }
 
 export type Permits = ReturnType<typeof createPermits>;

@@ -36,6 +36,16 @@ export interface PacedCalls {
   until: number;
 }
 
+/** Permits of an account's pace as this process has taken and used them. Times are milliseconds since the epoch. */
+export interface PermitUse {
+  /** Times at which its requests of the last second left, or will leave. */
+  leftAt: number[];
+  /** Its takes of the last seconds: when they were answered, their permits, and those of all processes by then. */
+  takes: { at: number; count: number; total: number }[];
+  /** Permits that it has asked for, and that are not answered. */
+  asked: number;
+}
+
 /** State of one process, by what it is of. Losing it costs speed only. */
 export interface DialerMemory {
   ledger: {
@@ -54,6 +64,8 @@ export interface DialerMemory {
   answerTimes: Map<string, AnswerTimes>;
   /** Claims of accounts with a pace, by account. */
   paced: Map<string, PacedClaims>;
+  /** Permits of accounts with a pace, by account. */
+  permits: Map<string, PermitUse>;
   /** The epoch in the object store, with times in milliseconds since the Unix epoch. */
   epoch: {
     /** The highest that this process has seen. Undefined: it could not yet be read. */
@@ -103,6 +115,7 @@ export function createDialerMemory(): DialerMemory {
     breakers: { countedNumbers: new Map(), agentsRecordedAt: new Map() },
     answerTimes: new Map(),
     paced: new Map(),
+    permits: new Map(),
     epoch: {
       seen: undefined,
       readAt: -Infinity,

@@ -19,6 +19,9 @@ export function describePermits(
       now = suiteNow;
       documents = await create(() => now);
     });
+    const take: (...asked: Parameters<Documents["takePermits"]>) => Promise<number[]> = async (
+      ...asked
+    ) => (await documents.takePermits(...asked)).times;
     const anAccount = () => ({ kind: "pace", key: `account ${++accounts}` }) as const;
 
     it("grants what grantPermits grants, to takers one after another", async () => {
@@ -27,14 +30,17 @@ export function describePermits(
           const account = anAccount();
           now = suiteNow;
           let arrivalUs: number | undefined;
+          let total = 0;
           for (const { pauseMs, aheadMs, lengthMs, count } of sequence) {
             now += pauseMs;
             const window = { notBefore: now + aheadMs, notAfter: now + aheadMs + lengthMs };
             const expected = grantPermits(arrivalUs, pace, { ...window, count });
             const { granted, baseUs } = expected;
-            expect(await documents.takePermits(account, pace, { ...window, count })).toEqual(
-              listPermitTimes(baseUs, pace, { granted, notBefore: window.notBefore }),
-            );
+            const taken = await documents.takePermits(account, pace, { ...window, count });
+            const { notBefore } = window;
+            expect(taken.times).toEqual(listPermitTimes(baseUs, pace, { granted, notBefore }));
+            total += granted;
+            expect(taken.total).toBe(granted > 0 ? total : undefined);
             if (granted > 0) arrivalUs = expected.arrivalUs;
           }
           const stored = (await documents.read([account])).get("pace", account.key);
@@ -68,20 +74,22 @@ export function describePermits(
               documents.takePermits(account, pace, { ...window, count: 1 + (taker % 3) }),
             ),
           );
-          const permitTimes = taken.flat().toSorted((a, b) => a - b);
+          const permitTimes = taken.flatMap(({ times }) => times).toSorted((a, b) => a - b);
           expect(permitTimes.length).toBeGreaterThan(0);
           expectWithin(permitTimes, pace, window);
           if (pace.burst === 1) expect(new Set(permitTimes).size).toBe(permitTimes.length);
           if (lengthMs === 5000) expect(permitTimes).toHaveLength(asked);
           // Permits that were not granted remain for later takers.
+          const totals = taken.map(({ times, total = 0 }) => (times.length > 0 ? total : 0));
+          expect(Math.max(...totals)).toBe(permitTimes.length + 1);
           const rest = await documents.takePermits(account, pace, { ...window, count: 1000 });
           expectWithin(
-            [...permitTimes, ...rest].toSorted((a, b) => a - b),
+            [...permitTimes, ...rest.times].toSorted((a, b) => a - b),
             pace,
             window,
           );
           const last = await documents.takePermits(account, pace, { ...window, count: 1 });
-          expect(last).toEqual([]);
+          expect(last).toEqual({ times: [] });
         }
       }
     });
@@ -90,15 +98,13 @@ export function describePermits(
       const account = anAccount();
       const pace = toPace(1, 1);
       const window = { notBefore: now, notAfter: now };
-      expect(await documents.takePermits(account, pace, { ...window, count: 1 })).toEqual([now]);
+      expect(await take(account, pace, { ...window, count: 1 })).toEqual([now]);
       const before = (await documents.read([account])).get("pace", account.key);
-      expect(await documents.takePermits(account, pace, { ...window, count: 1 })).toEqual([]);
-      expect(await documents.takePermits(account, pace, { ...window, count: 0 })).toEqual([]);
+      expect(await take(account, pace, { ...window, count: 1 })).toEqual([]);
+      expect(await take(account, pace, { ...window, count: 0 })).toEqual([]);
       const later = { notBefore: now, notAfter: now + 1000 };
       expect((await documents.read([account])).get("pace", account.key)).toEqual(before);
-      expect(await documents.takePermits(account, pace, { ...later, count: 5 })).toEqual([
-        now + 1000,
-      ]);
+      expect(await take(account, pace, { ...later, count: 5 })).toEqual([now + 1000]);
       const after = (await documents.read([account])).get("pace", account.key);
       expect(after?.version).not.toBe(before?.version);
     });
@@ -108,21 +114,20 @@ export function describePermits(
       const pace = toPace(1, 1);
       const window = { notBefore: now, notAfter: now };
       for (const document of [one, other]) {
-        expect(await documents.takePermits(document, pace, { ...window, count: 1 })).toEqual([now]);
+        expect(await take(document, pace, { ...window, count: 1 })).toEqual([now]);
       }
     });
 
     it("forgets a pace that was not used for days", async () => {
       const account = anAccount();
       const slow = { intervalUs: 10 * 86_400_000_000, burst: 1 };
-      const take = () =>
-        documents.takePermits(account, slow, { notBefore: now, notAfter: now + 1000, count: 1 });
-      expect(await take()).toEqual([now]);
-      expect(await take()).toEqual([]);
+      const takeOne = () => take(account, slow, { notBefore: now, notAfter: now + 1000, count: 1 });
+      expect(await takeOne()).toEqual([now]);
+      expect(await takeOne()).toEqual([]);
       now += 3 * 86_400_000;
       expect((await documents.read([account])).get("pace", account.key)).toBeUndefined();
-      expect(await take()).toEqual([now]);
-      expect(await take()).toEqual([]);
+      expect(await takeOne()).toEqual([now]);
+      expect(await takeOne()).toEqual([]);
     });
   });
 }

@@ -75,7 +75,7 @@ describe("a paced account", () => {
   it("has fewer calls claimed at once by a process that is late for its permits", async () => {
     const bench = createBench(paced(20));
     const { clock } = bench.deps;
-    bench.deps.clock = { ...clock, sleep: (ms) => clock.sleep(ms > 0 ? ms + 300 : ms) };
+    bench.deps.clock = { ...clock, sleep: (ms) => clock.sleep(ms > 0 ? ms + 1_300 : ms) };
     await sendRequest(bench, 40, utc);
     await bench.simulate(20);
     expect(claimsOf(bench)).toMatchObject({ crowdedAt: -Infinity });
@@ -320,7 +320,7 @@ describe("a paced account", () => {
       bench.breakDocuments({
         async takePermits(key, ...rest) {
           const given = await bench.documents.takePermits(key, ...rest);
-          if (key.kind === "pace") for (const permitAt of given) permitTimes.add(permitAt);
+          if (key.kind === "pace") for (const permitAt of given.times) permitTimes.add(permitAt);
           return given;
         },
       });

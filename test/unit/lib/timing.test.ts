@@ -21,6 +21,11 @@ function chainsOf(timing: typeof constants): Chain[] {
       claimAgeMsMax,
     ],
     [
+      "a claim would be too old for a permit that is used late",
+      permitWaitMsMax + timing.latePermitMsMax,
+      claimAgeMsMax,
+    ],
+    [
       "permits would be planned that no call waits for",
       permitWaitMsMax,
       paceAheadMs,

@@ -1,0 +1,151 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
+import { latePermitMsMax } from "#shared/lib/timing.ts";
+import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
+import { grantPermits, listPermitTimes, type Pace, toPace } from "#shared/telephony/rate.ts";
+import { perTier } from "#test/support/per-tier.ts";
+
+const fresh = (): PermitUse => ({ leftAt: [], takes: [], asked: 0 });
+const start = Date.parse("2026-06-01T10:00Z");
+
+/** A pace that processes take permits of. */
+function createStore(pace: Pace) {
+  let [arrivalUs, total] = [0, 0];
+  const takeAt = (now: number, count: number) => {
+    const request = { count, notBefore: now, notAfter: now + 7_000 };
+    const { granted, baseUs, ...after } = grantPermits(arrivalUs, pace, request);
+    [arrivalUs, total] = [after.arrivalUs, total + granted];
+    return { times: listPermitTimes(baseUs, pace, { granted, notBefore: now }), total };
+  };
+  return {
+    takeAt,
+    /** Has a process take permits. */
+    by: (use: PermitUse, at: number, count = 1) =>
+      recordTake(use, count, { take: async () => takeAt(at, count), now: () => at }),
+  };
+}
+
+describe("a process that uses permits late", () => {
+  const pace = toPace(100, 1);
+  const leave = (use: PermitUse, permitAt: number, now = start) =>
+    takeLeave(use, permitAt, { pace, now });
+  /** Has a process take a permit each 10 ms, from six seconds before. */
+  async function busy(store: ReturnType<typeof createStore>): Promise<PermitUse> {
+    const use = fresh();
+    for (let at = start - 6_000; at <= start; at += 10) await store.by(use, at);
+    return use;
+  }
+
+  it("may do so within a second where it alone takes them, as fast as the pace", async () => {
+    const use = await busy(createStore(pace));
+    expect(leave(use, start - latePermitMsMax)).toBe(start);
+    expect(leave(use, start - latePermitMsMax - 1)).toBeUndefined();
+    for (let n = 1; n < 100; n++) expect(leave(use, start - n)).toBe(start);
+    // The second is full: the next one waits for it to end, if it may be so late.
+    expect(leave(use, start - 1)).toBeUndefined();
+    expect(leave(use, start)).toBe(start + 1_000);
+  });
+
+  it("may from the first permit on that was ever taken, and else after five seconds alone", async () => {
+    const [first, second] = [fresh(), fresh()];
+    const store = createStore(pace);
+    await store.by(first, start);
+    expect(leave(first, start - 500)).toBe(start);
+    await store.by(second, start);
+    expect(leave(second, start - 500)).toBeUndefined();
+    expect(leave(second, start - 100)).toBe(start);
+    for (let at = start; at < start + 5_000; at += 100) await store.by(second, at);
+    expect(leave(second, start + 4_500, start + 4_999)).toBeUndefined();
+    expect(leave(second, start + 4_500, start + 5_000)).toBe(start + 5_000);
+  });
+
+  it("may not once it knows of another's permits, until these are five seconds old", async () => {
+    const store = createStore(pace);
+    const use = await busy(store);
+    store.takeAt(start, 1);
+    expect(leave(use, start - 500)).toBe(start);
+    await store.by(use, start + 10);
+    expect(leave(use, start - 500, start + 10)).toBeUndefined();
+    for (let at = start + 20; at < start + 5_020; at += 10) await store.by(use, at);
+    expect(leave(use, start + 4_500, start + 5_019)).toBe(start + 5_019);
+  });
+
+  it("takes its own permits, whose answer comes later, for nobody else's", async () => {
+    const store = createStore(pace);
+    const use = await busy(store);
+    const late = Promise.withResolvers<void>();
+    const taking = recordTake(use, 5, {
+      async take() {
+        const taken = store.takeAt(start, 5);
+        await late.promise;
+        return taken;
+      },
+      now: () => start + 20,
+    });
+    await store.by(use, start + 10);
+    expect(leave(use, start - 500, start + 10)).toBe(start + 10);
+    late.resolve();
+    await taking;
+    expect(leave(use, start - 500, start + 20)).toBe(start + 20);
+  });
+
+  it("may not at a slow pace", async () => {
+    const slow = toPace(10, 1);
+    const use = await busy(createStore(slow));
+    expect(takeLeave(use, start - 50, { pace: slow, now: start })).toBe(start);
+    expect(takeLeave(use, start - 51, { pace: slow, now: start })).toBeUndefined();
+  });
+
+  it("does not take itself for alone after the count has begun anew", async () => {
+    const use = await busy(createStore(pace));
+    const anew = createStore(pace);
+    anew.takeAt(start, 3);
+    await anew.by(use, start + 10);
+    expect(leave(use, start - 500, start + 10)).toBeUndefined();
+  });
+});
+
+describe("permits that are used late", () => {
+  it("let a process send no more in any second than its pace", () => {
+    const aLag = fc.record({
+      lagMs: fc.constantFrom(0, 20, 80, 300, 900, 1_500),
+      takes: fc.integer({ min: 1, max: 30 }),
+      count: fc.constantFrom(1, 5, 25, 100),
+      everyMs: fc.constantFrom(0, 5, 20, 100, 400),
+    });
+    return fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(20, 50, 300, 1_000),
+        fc.constantFrom(1, 5),
+        fc.array(aLag, { minLength: 1, maxLength: 8 }),
+        async (rate, burst, lags) => {
+          const pace = toPace(rate, burst);
+          const store = createStore(pace);
+          const use = fresh();
+          let now = start;
+          const asked: { permitAt: number; at: number }[] = [];
+          for (const { lagMs, takes, count, everyMs } of lags) {
+            for (let take = 0; take < takes; take++) {
+              now += everyMs;
+              for (const permitAt of await store.by(use, now, count)) {
+                asked.push({ permitAt, at: Math.max(now, permitAt) + lagMs });
+              }
+            }
+          }
+          asked.sort((one, other) => one.at - other.at);
+          const left = asked.flatMap(
+            ({ permitAt, at }) => takeLeave(use, permitAt, { pace, now: at }) ?? [],
+          );
+          expect(left.length).toBeGreaterThan(0);
+          left.sort((a, b) => a - b);
+          for (const [index, at] of left.entries()) {
+            const before = left[index - (rate + burst - 1)] ?? -Infinity;
+            expect(at - before).toBeGreaterThanOrEqual(1_000);
+          }
+        },
+      ),
+      { numRuns: perTier({ quick: 30, long: 300 }) },
+    );
+  });
+});
