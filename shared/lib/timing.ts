@@ -51,10 +51,10 @@ export const connectedMs = 100;
  */
 export const permitAgeMsMax = { slow: 50, fast: 100 } as const;
 /**
- * Maximum delay after a permit's time for a process that is alone with a fast pace (permit-use.ts): one that keeps its machine
- * busy is later than `permitAgeMsMax`.
+ * Maximum delay after a permit's time of a fast pace that is more than the machines do (permit-use.ts): a process that keeps its
+ * machine busy is later than `permitAgeMsMax`.
  */
-export const latePermitMsMax = 1_000;
+export const latePermitMsMax = 500;
 export const fastIntervalUsMax = 50_000;
 
 /** Maximum time from a claim to its request. A call under an older claim is not dialed. */

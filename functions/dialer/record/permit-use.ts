@@ -3,8 +3,8 @@ import type { Pace, TakenPermits } from "#shared/telephony/rate.ts";
 import type { DialerMemory, PermitUse } from "../runtime/memory.ts";
 
 const secondMs = 1_000;
-/** Time without a permit of another process after which a process counts as the only one that uses the pace. */
-const aloneMs = 5_000;
+/** Time for which a permit may be used in the same second as one of now. */
+const usedMs = secondMs + latePermitMsMax;
 
 export function permitUseOf(
   account: string,
@@ -23,41 +23,65 @@ export async function recordTake(
 ): Promise<readonly number[]> {
   use.asked += count;
   const { times, total } = await take().finally(() => (use.asked -= count));
-  if (total === undefined) return times;
-  const at = now();
-  const base = use.takes.findLastIndex((one) => one.at <= at - aloneMs);
+  const [firstAt] = times;
+  if (total === undefined || firstAt === undefined) return times;
+  const base = use.takes.findLastIndex((one) => one.firstAt <= now() - usedMs);
   // Those before the last one that is old enough are not needed; none is if the count has begun anew.
   const needed = total < (use.takes[base]?.total ?? 0) ? [] : use.takes.slice(Math.max(0, base));
-  use.takes = [...needed, { at, count: times.length, total }];
+  use.takes = [...needed, { firstAt, count: times.length, total }];
   return times;
 }
 
-/** True if no other process is known to have taken permits of the pace: this one has taken all, or has asked for them. */
-function isAlone({ takes, asked }: PermitUse, now: number): boolean {
-  const [base] = takes;
-  if (base === undefined) return false;
-  const isFirstEver = base.total === base.count;
-  if (base.at > now - aloneMs && !isFirstEver) return false;
+/**
+ * Returns how many permits of other processes may be used in this second: those taken in the time for which permits count, by
+ * this process's own takes, and as many more for the time since the last of them. Infinite: it is not known.
+ */
+function othersIn({ takes, asked }: PermitUse, now: number): number {
+  // All permits that were taken before a take are earlier than its own.
+  const firstEver = takes.find(({ count, total }) => count === total);
+  const base = takes.findLast(({ firstAt }) => firstAt <= now - usedMs) ?? firstEver;
+  if (base === undefined) return Infinity;
   const since = takes.filter(({ total }) => total > base.total);
   const own = since.reduce((sum, { count }) => sum + count, 0);
   const total = Math.max(base.total, ...since.map((one) => one.total));
-  return total - base.total - own <= asked;
+  const lastAt = Math.max(base.firstAt, ...since.map((one) => one.firstAt));
+  const others = Math.max(0, total - base.total - own - asked);
+  const knownMs = Math.max(1, lastAt - base.firstAt);
+  return Math.ceil(others * Math.max(1, (now - base.firstAt) / knownMs));
+}
+
+/** Returns how many requests a multiple of a pace has in a second. */
+function mostIn(times: number, { intervalUs, burst }: Pace): number {
+  return Math.max(1, Math.floor((times * 1_000_000) / intervalUs)) + burst - 1;
 }
 
 /**
- * True if requests may leave late: permits can be taken for now, and used once their answer has come. Where a machine does
- * less than the pace, waiting for a permit's time would hold up other calls.
+ * Returns how many requests this process may send in a second if some are late: as many as others leave of 1.1 times the rate,
+ * and at most 0.9 times, as what waits in a busy process leaves together.
  */
-export function mayLeaveLate(use: PermitUse, pace: Pace, now: number): boolean {
-  return isFast(pace) && isAlone(use, now);
+function mostBesideOthers(use: PermitUse, pace: Pace, now: number): number {
+  return Math.min(mostIn(0.9, pace), mostIn(1.1, pace) - othersIn(use, now));
+}
+
+/**
+ * True if so many more requests may leave late: their permits can be taken for now, and used once the answer has come. Where a
+ * machine does less than the pace, waiting for a permit's time would hold up other calls.
+ */
+export function mayLeaveLate(
+  use: PermitUse,
+  pace: Pace,
+  { now, count }: { now: number; count: number },
+): boolean {
+  const sent = use.leftAt.filter((at) => at > now - secondMs).length;
+  return isFast(pace) && mostBesideOthers(use, pace, now) >= sent + count;
 }
 
 /**
  * Returns the time at which a request may leave under its permit, and records it; undefined if the permit is void.
  *
  * A late request leaves with those of later permits. Within `permitAgeMsMax` these are so few that any second has at most
- * 1.1 times the rate, plus the burst, whichever processes send them. A process that is alone with the pace may be later, as
- * it sends no more than the rate in any second.
+ * 1.1 times the rate, plus the burst, whichever processes send them. A request may be later if that is so for what this
+ * process sends and for the permits that others are known to take: the pace is more than the machines do.
  */
 export function takeLeave(
   use: PermitUse,
@@ -66,13 +90,19 @@ export function takeLeave(
 ): number | undefined {
   use.leftAt = use.leftAt.filter((at) => at > now - secondMs);
   const { leftAt } = use;
-  const most = Math.max(1, Math.floor(1_000_000 / pace.intervalUs)) + pace.burst - 1;
-  const oldest = leftAt[leftAt.length - most] ?? -Infinity;
-  const leaveAt = Math.max(now, permitAt, oldest + secondMs);
-  const ageMax = isFast(pace) ? permitAgeMsMax.fast : permitAgeMsMax.slow;
-  const ageMsMax = mayLeaveLate(use, pace, now) ? latePermitMsMax : ageMax;
-  if (leaveAt > permitAt + ageMsMax) return undefined;
-  leftAt.push(leaveAt);
+  /** The earliest time at which no second has more requests of this process. */
+  const earliest = (most: number) =>
+    Math.max(now, permitAt, (leftAt[leftAt.length - most] ?? -Infinity) + secondMs);
+  const { fast, slow } = permitAgeMsMax;
+  const onTime = earliest(mostIn(1.1, pace));
+  let leaveAt: number | undefined;
+  if (onTime <= permitAt + (isFast(pace) ? fast : slow)) leaveAt = onTime;
+  else if (isFast(pace)) {
+    const most = mostBesideOthers(use, pace, now);
+    const late = most < 1 ? Infinity : earliest(most);
+    if (late <= permitAt + latePermitMsMax) leaveAt = late;
+  }
+  if (leaveAt !== undefined) leftAt.push(leaveAt);
   return leaveAt;
 }
 

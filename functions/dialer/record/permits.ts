@@ -29,7 +29,7 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       const now = clock.now();
       const use = permitUseOf(account, memory);
       const count = paces.length;
-      const notBefore = mayLeaveLate(use, pace, now) ? now : now + leadMs(memory);
+      const notBefore = mayLeaveLate(use, pace, { now, count }) ? now : now + leadMs(memory);
       const window = { notBefore, notAfter: now + permitWaitMsMax, count };
       const take = () => documents.takePermits(paceKeyOf(account), pace, window);
       const permitTimes = await recordTake(use, count, { take, now: clock.now });

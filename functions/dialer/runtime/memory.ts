@@ -40,8 +40,8 @@ export interface PacedCalls {
 export interface PermitUse {
   /** Times at which its requests of the last second left, or will leave. */
   leftAt: number[];
-  /** Its takes of the last seconds: when they were answered, their permits, and those of all processes by then. */
-  takes: { at: number; count: number; total: number }[];
+  /** Its takes of the last seconds: the time of their first permit, their permits, and those of all processes by then. */
+  takes: { firstAt: number; count: number; total: number }[];
   /** Permits that it has asked for, and that are not answered. */
   asked: number;
 }
