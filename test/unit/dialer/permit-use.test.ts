@@ -63,7 +63,7 @@ describe("a process that uses permits late", () => {
   it("may send what others leave of the pace", async () => {
     const store = createStore(pace);
     const use = await busy(store);
-    // Of what both take, 60 a second are the other's.
+    // The other takes 60 a second.
     for (let at = start; at < start + 2_000; at += 50) {
       store.takeAt(at, 3);
       await store.by(use, at);
