@@ -10,7 +10,7 @@ export function permitUseOf(
   account: string,
   { permits }: Pick<DialerMemory, "permits">,
 ): PermitUse {
-  const known = permits.get(account) ?? { leftAt: [], takes: [], asked: 0 };
+  const known = permits.get(account) ?? { leftAt: [], takes: [] };
   permits.set(account, known);
   return known;
 }
@@ -18,11 +18,9 @@ export function permitUseOf(
 /** Takes permits, and records what the answer says. */
 export async function recordTake(
   use: PermitUse,
-  count: number,
   { take, now }: { take: () => Promise<TakenPermits>; now(): number },
 ): Promise<readonly number[]> {
-  use.asked += count;
-  const { times, total } = await take().finally(() => (use.asked -= count));
+  const { times, total } = await take();
   const [firstAt] = times;
   if (total === undefined || firstAt === undefined) return times;
   const base = use.takes.findLastIndex((one) => one.firstAt <= now() - usedMs);
@@ -34,9 +32,9 @@ export async function recordTake(
 
 /**
  * Returns how many permits of other processes may be used in this second: those taken in the time for which permits count, by
- * this process's own takes, and as many more for the time since the last of them. Infinite: it is not known.
+ * this process's own takes, and as many more for the time since the last of them. Infinite: it is not known, or too old.
  */
-function othersIn({ takes, asked }: PermitUse, now: number): number {
+function othersIn({ takes }: PermitUse, now: number): number {
   // All permits that were taken before a take are earlier than its own.
   const firstEver = takes.find(({ count, total }) => count === total);
   const base = takes.findLast(({ firstAt }) => firstAt <= now - usedMs) ?? firstEver;
@@ -45,9 +43,9 @@ function othersIn({ takes, asked }: PermitUse, now: number): number {
   const own = since.reduce((sum, { count }) => sum + count, 0);
   const total = Math.max(base.total, ...since.map((one) => one.total));
   const lastAt = Math.max(base.firstAt, ...since.map((one) => one.firstAt));
-  const others = Math.max(0, total - base.total - own - asked);
+  if (lastAt < now - latePermitMsMax) return Infinity;
   const knownMs = Math.max(1, lastAt - base.firstAt);
-  return Math.ceil(others * Math.max(1, (now - base.firstAt) / knownMs));
+  return Math.ceil((total - base.total - own) * Math.max(1, (now - base.firstAt) / knownMs));
 }
 
 /** Returns how many requests a multiple of a pace has in a second. */

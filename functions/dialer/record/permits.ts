@@ -32,7 +32,7 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       const notBefore = mayLeaveLate(use, pace, { now, count }) ? now : now + leadMs(memory);
       const window = { notBefore, notAfter: now + permitWaitMsMax, count };
       const take = () => documents.takePermits(paceKeyOf(account), pace, window);
-      const permitTimes = await recordTake(use, count, { take, now: clock.now });
+      const permitTimes = await recordTake(use, { take, now: clock.now });
       return paces.map((_, index) => permitTimes[index]);
     };
     return new DataLoader(takeAll, { cache: false });

@@ -42,8 +42,6 @@ export interface PermitUse {
   leftAt: number[];
   /** Its takes of the last seconds: the time of their first permit, their permits, and those of all processes by then. */
   takes: { firstAt: number; count: number; total: number }[];
-  /** Permits that it has asked for, and that are not answered. */
-  asked: number;
 }
 
 /** State of one process, by what it is of. Losing it costs speed only. */

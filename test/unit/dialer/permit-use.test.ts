@@ -6,7 +6,7 @@ import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
 import { grantPermits, listPermitTimes, type Pace, toPace } from "#shared/telephony/rate.ts";
 import { perTier } from "#test/support/per-tier.ts";
 
-const fresh = (): PermitUse => ({ leftAt: [], takes: [], asked: 0 });
+const fresh = (): PermitUse => ({ leftAt: [], takes: [] });
 const start = Date.parse("2026-06-01T10:00Z");
 
 /** A pace that processes take permits of. */
@@ -22,7 +22,7 @@ function createStore(pace: Pace) {
     takeAt,
     /** Has a process take permits. */
     by: (use: PermitUse, at: number, count = 1) =>
-      recordTake(use, count, { take: async () => takeAt(at, count), now: () => at }),
+      recordTake(use, { take: async () => takeAt(at, count), now: () => at }),
   };
 }
 
@@ -76,23 +76,10 @@ describe("a process that uses permits late", () => {
     expect(leave(use, now, now)).toBe(now);
   });
 
-  it("takes its own permits, whose answer comes later, for nobody else's", async () => {
-    const store = createStore(pace);
-    const use = await busy(store);
-    const late = Promise.withResolvers<void>();
-    const taking = recordTake(use, 5, {
-      async take() {
-        const taken = store.takeAt(start, 5);
-        await late.promise;
-        return taken;
-      },
-      now: () => start + 20,
-    });
-    await store.by(use, start + 10);
-    expect(leave(use, start - 400, start + 10)).toBe(start + 10);
-    late.resolve();
-    await taking;
-    expect(leave(use, start - 400, start + 20)).toBe(start + 20);
+  it("may not half a second after its last take", async () => {
+    const use = await busy(createStore(pace));
+    expect(leave(use, start + 300, start + 500)).toBe(start + 500);
+    expect(leave(use, start + 300, start + 501)).toBeUndefined();
   });
 
   it("may not at a slow pace", async () => {
