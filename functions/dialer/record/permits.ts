@@ -69,7 +69,7 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
       }
       if (leaveAt <= permitAt + permitAgeMsMax.fast)
         recordPermit(name, { met: "in_time", now }, memory);
-      await clock.sleep(leaveAt - now);
+      if (leaveAt > now) await clock.sleep(leaveAt - now);
       return true;
     },
     triesMax: permitsMax,
