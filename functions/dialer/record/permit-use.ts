@@ -23,10 +23,14 @@ export async function recordTake(
   const { times, total } = await take();
   const [firstAt] = times;
   if (total === undefined || firstAt === undefined) return times;
+  // The count has begun anew, as after a write of 0.2.0, which has none: what others took before is not in it.
+  if (use.takes.some((one) => one.firstAt < firstAt && one.total >= total)) {
+    use.takes = [{ firstAt, count: 0, total }];
+    return times;
+  }
+  // Takes before the last one that is old enough are not needed.
   const base = use.takes.findLastIndex((one) => one.firstAt <= now() - usedMs);
-  // Those before the last one that is old enough are not needed; none is if the count has begun anew.
-  const needed = total < (use.takes[base]?.total ?? 0) ? [] : use.takes.slice(Math.max(0, base));
-  use.takes = [...needed, { firstAt, count: times.length, total }];
+  use.takes = [...use.takes.slice(Math.max(0, base)), { firstAt, count: times.length, total }];
   return times;
 }
 

@@ -89,6 +89,19 @@ describe("a process that uses permits late", () => {
     expect(takeLeave(use, start - 51, { pace: slow, now: start })).toBeUndefined();
   });
 
+  it("does not know others while an earlier version takes permits without a count", async () => {
+    const store = createStore(pace);
+    const use = await busy(store);
+    for (let at = start + 10; at < start + 3_000; at += 50) {
+      // Each write of the other leaves no count, so that this process's own is the first one again.
+      await recordTake(use, {
+        take: async () => ({ ...store.takeAt(at, 1), total: 1 }),
+        now: () => at,
+      });
+      expect(leave(use, at - 400, at)).toBeUndefined();
+    }
+  });
+
   it("does not know others after the count has begun anew", async () => {
     const use = await busy(createStore(pace));
     const anew = createStore(pace);
