@@ -36,12 +36,12 @@ export const retrySchema = z.strictObject({
 export type RetryRule = z.infer<typeof retrySchema>;
 
 /** Maximum `within` of call-backs: a search for an opening is bounded by it. */
-const callBackDaysMax = 90;
+export const callBackMsMax = 90 * dayMs;
 
 /** An agent's `callBacks`: its callees may ask to be called back. `within` is in milliseconds. */
 export const callBacksSchema = z.strictObject({
   /** Time from the chain's acceptance in which a call-back may be promised. */
-  within: duration.check(z.maximum(callBackDaysMax * dayMs, `must be at most ${callBackDaysMax}d`)),
+  within: duration.check(z.maximum(callBackMsMax, `must be at most ${callBackMsMax / dayMs}d`)),
   /** Maximum call-backs of one chain. */
   most: z.int().check(z.minimum(1), z.maximum(callBacksMax)),
 });

@@ -15,13 +15,17 @@ import { changeRows, reportStates } from "../record/change-rows.ts";
 import { replayJournal } from "./replay-journal.ts";
 import type { SweepTime } from "./sweep-time.ts";
 import { allBacklogs, oneBacklog, takeStep } from "./walk-backlogs.ts";
+import { callBackMsMax } from "#shared/dial-plan/retry-rules.ts";
 import { dayMs, minuteMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per read and write, and maximum calls under way that are read. */
 const pageRows = 500;
 const dialingMax = 5_000;
-/** Life of the document of a finished restore, as messages of calls without a row may wait that long in the queues. */
-const rememberedMs = 35 * dayMs;
+/**
+ * Life of the document of a finished restore. Messages of calls without a row may wait in the queues for two weeks. A wish
+ * that is read again may be granted for another day, though its first call-back was made in the lost time.
+ */
+const rememberedMs = callBackMsMax + 5 * dayMs;
 /** Time from which on a restore that has not ended raises an alarm. */
 const lateMs = 30 * minuteMs;
 /** Rows due up to this time after `since` are read, to cover differences between clocks. */

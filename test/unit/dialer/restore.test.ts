@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
+import { callBackMsMax } from "#shared/dial-plan/retry-rules.ts";
 import { suspendedAt, sweptAt } from "#test/support/document-values.ts";
 import { aCall } from "#test/support/calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -230,6 +231,27 @@ describe("a ledger that was restored", () => {
       "PLACED",
     ]);
     expect(idsDialed(bench)).toEqual([now.id]);
+  });
+
+  it("has a call that was promised for the last possible day go to review, not dialed again", async () => {
+    const plan = { ...asked, retentionDays: 100 };
+    const bench = createDialerBench({ startAt, plan });
+    const since = bench.now();
+    await declare(bench);
+    await sweeps(bench, 4);
+    expect(await restoreOf(bench)).toMatchObject({ state: "done" });
+    // A wish was granted again after the restore. Its former call may have been dialed in the lost time.
+    const promisedAt = since + callBackMsMax;
+    const tries = { number: 2, budget: 2, until: promisedAt + hour, dialedAt: [], promisedAt };
+    const callBacks = { most: 2, made: 1, until: promisedAt };
+    const acceptedAt = since - 2 * hour;
+    const call = aCall({ ...aCallNow(bench), acceptedAt, tries: { ...tries, callBacks } });
+    await putIn(bench, "WAITING", call, { dueAt: promisedAt, at: bench.now() });
+    bench.advance(promisedAt - bench.now());
+    await bench.send(due(call));
+    await bench.deliver();
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(bench.dialed).toEqual([]);
   });
 
   it("has a call go to review that an API with a fast clock accepted before it was held", async () => {
