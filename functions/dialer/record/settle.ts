@@ -45,6 +45,7 @@ export async function settleSurely(
         if (current?.version === version) return "written";
         version = random.version();
         if (current === undefined) return "refused"; // purged
+        if (!hadAnswer(row, settlement) && hadAnswer(current, settlement)) return "refused";
       }
       const result = await writeSettlement(current, { settlement, version, write }, deps);
       if (result !== "conflict") return result;
@@ -57,6 +58,14 @@ export async function settleSurely(
     }
   }
   return sendOutcome(settlement, 0, deps);
+}
+
+/**
+ * True if a row has had the answer of a claim that placed nothing. If the claim is the row's again, a callback has cast doubt
+ * on that answer since: repeated, it must not have the call dialed again.
+ */
+function hadAnswer({ released }: CallRow, { state, claim }: Settlement): boolean {
+  return state !== "PLACED" && released?.includes(claim) === true;
 }
 
 /** Applies a settlement to a row, and writes it once. `refused`: the row does not accept it. */
@@ -106,7 +115,7 @@ export async function settleOutcome(
       const row = requireReadable((await ledger.read([call_id])).get(call_id));
       const version = random.version();
       const result =
-        row === undefined
+        row === undefined || hadAnswer(row, settlement)
           ? "refused"
           : await writeSettlement(row, { settlement, version, write }, deps);
       if (result === "conflict") throw new ConflictError("a call was changed by others each time");

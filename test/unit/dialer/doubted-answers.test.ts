@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CallResult } from "#shared/calls/call-result.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
+import { doubtRelease } from "#shared/calls/lost-claim.ts";
 import type { CallState } from "#shared/calls/states.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
@@ -9,6 +10,7 @@ import { createDialerBench } from "#test/support/dialer.ts";
 import {
   aCallNow,
   type Bench,
+  dispatchOf,
   documentOf,
   due,
   idsDialed,
@@ -256,6 +258,55 @@ describe("an unsigned callback of a call whose own answer said that nothing was 
     expect(await rowOf(bench, row)).toMatchObject({ state: "PLACED", providerCallId: "CA_found" });
     expect(await countedToday(bench, accountNameOf(twilio))).toBe(1);
     expect(idsDialed(bench)).toHaveLength(1);
+  });
+
+  it("is not undone by its own answer, which comes from the queue again", async () => {
+    const bench = createResultsBench();
+    const { row, claim } = await answered(bench, refusal);
+    const { id, reason, updatedAt: at } = row;
+    const settlement = { id, claim, state: "WAITING", reason, dueAt: at + 1_000, at } as const;
+    await hint(bench, row, claim);
+    for (const doubted of ["UNKNOWN", "PLACED"] as const) {
+      expect(await stateOf(bench, row)).toBe(doubted);
+      await bench.send({ kind: "outcome", settlement });
+      expect(await bench.deliver()).toEqual(["ack"]);
+      expect(await stateOf(bench, row)).toBe(doubted);
+      const state = "PLACED" as const;
+      await bench.send({ kind: "outcome", settlement: { id, claim, state, reason: "found", at } });
+      await bench.deliver();
+    }
+  });
+
+  it("is not undone by a holder that has to write its answer again", async () => {
+    const bench = createResultsBench();
+    let doubts = 0;
+    bench.breakLedger({
+      async write(changes) {
+        const done = await bench.rows.write(changes);
+        const waiting = changes.find(({ next }) => next.released !== undefined)?.next;
+        if (waiting?.state !== "WAITING" || doubts > 0) return done;
+        doubts += 1;
+        const [claim = ""] = waiting.released ?? [];
+        const write = { version: "doubted", at: bench.now() };
+        const doubted = doubtRelease(waiting, { claim, dueAt: bench.now() + 60_000 }, write);
+        if (doubted !== undefined) await put(bench, doubted);
+        throw new Error("the answer to the write was lost");
+      },
+    });
+    const { row } = await answered(bench, refusal);
+    expect(doubts).toBe(1);
+    expect(row).toMatchObject({ state: "UNKNOWN", reason: "answer_doubted" });
+  });
+
+  it("leaves it to the provider's record whether the call is dialed again", async () => {
+    const bench = createResultsBench();
+    const { call, row, claim } = await answered(bench, refusal);
+    await hint(bench, row, claim);
+    bench.find = async () => ({ by: "id", notPlaced: refusal });
+    bench.advance(60_000);
+    await bench.send(dispatchOf([call], accountNameOf(twilio)));
+    await bench.deliver();
+    expect(await rowOf(bench, row)).toMatchObject({ state: "WAITING", reason: refusal.code });
   });
 
   it("counts a call that waited for review once its provider's record has it", async () => {
