@@ -9,8 +9,12 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
   return result != null && result.status !== "live" && result.status !== "unknown";
 }
 
+/** True if what a call's provider has reported tells of two different ends. */
+export function isContradicted({ history }: Pick<CallRow, "history">): boolean {
+  return history.some(({ reason }) => reason === contradicted);
+}
+
 /** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
 export function isSuperseded({ next, result, history }: CallRow): boolean {
-  if (next === undefined || !hasEnded(result)) return false;
-  return history.every(({ reason }) => reason !== contradicted);
+  return next !== undefined && hasEnded(result) && !isContradicted({ history });
 }

@@ -1,5 +1,5 @@
 import type { CallResult } from "./call-result.ts";
-import { contradicted, hasEnded } from "./ended.ts";
+import { contradicted, hasEnded, isContradicted } from "./ended.ts";
 import type { CallRow } from "./call-row.ts";
 import { resultsLane } from "./lane.ts";
 import type { Write } from "./transitions.ts";
@@ -22,7 +22,7 @@ export function recordResult(
     const { status = "" } = result ?? {};
     if (!hasEnded(result) || status === row.result?.status) return undefined;
     if (row.result?.status === "completed" && status === "voicemail") return undefined;
-    if (row.history.some(({ reason }) => reason === contradicted)) return undefined;
+    if (isContradicted(row)) return undefined;
     const entry = { at, state: row.state, reason: contradicted };
     return { ...row, history: [...row.history, entry], version };
   }

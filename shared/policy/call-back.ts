@@ -1,6 +1,6 @@
 import type { CallRequest } from "../calls/call-request.ts";
 import type { CallRow } from "../calls/call-row.ts";
-import { contradicted, hasEnded } from "../calls/ended.ts";
+import { hasEnded, isContradicted } from "../calls/ended.ts";
 import { callBackLateMs, type CallBackRefusal, wishField } from "../calls/tries.ts";
 import { findCallBacks } from "../dial-plan/dial-plan.ts";
 import { dayMs, hourMs, minuteMs } from "../lib/units.ts";
@@ -44,8 +44,7 @@ export function decideCallBack(
   if (made >= Math.min(most, rule.most)) return { reason: "too_many" };
   // No call-back follows a call whose end stays unknown, and its number is erased.
   const isOver =
-    !hasEnded(result) ||
-    history.some(({ by, reason }) => by !== undefined || reason === contradicted);
+    !hasEnded(result) || isContradicted(row) || history.some(({ by }) => by !== undefined);
   if (isOver || request === null) return { reason: "too_late" };
   const asked = readWish(wished, request);
   if (typeof asked === "string") return { reason: asked };

@@ -3,6 +3,7 @@ import type { Call, CallRequest, Route } from "../calls/call-request.ts";
 import { type CallRow, headersOf } from "../calls/call-row.ts";
 import { requestIdOf } from "../calls/ids.ts";
 import { chainOf, isCallBackNext } from "../calls/chain.ts";
+import { isContradicted } from "../calls/ended.ts";
 import { mayBeTriedAgain, type NextTry, toCallBackTries, toTryId } from "../calls/tries.ts";
 import { findRetry } from "../dial-plan/dial-plan.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
@@ -21,7 +22,7 @@ export interface TryInputs {
 
 /**
  * Returns the try that follows a placed call whose result has just become known; undefined if none does: by its result,
- * as its budget or its time is used up, as its callee has opted out, or as an operator has acted on it.
+ * as its budget or its time is used up, as its callee has opted out, as an operator has acted on it, or as its end is contradicted.
  */
 export function planNextTry(
   row: CallRow,
@@ -35,7 +36,7 @@ export function planNextTry(
     return undefined;
   if (rule === undefined || route === undefined || optedOut || !mayBeTriedAgain(row, now))
     return undefined;
-  if (tries.number >= rule.attempts) return undefined;
+  if (tries.number >= rule.attempts || isContradicted(row)) return undefined;
   const delayMs = delayAfter(result.status, rule);
   if (delayMs === undefined) return undefined;
   const until = Math.min(tries.until, row.acceptedAt + plan.expireAfterHours * hourMs);

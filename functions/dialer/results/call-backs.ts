@@ -1,7 +1,7 @@
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { analysesLane, resultsLane } from "#shared/calls/lane.ts";
 import { awaitsAnalysis, isTryPending } from "#shared/calls/chain.ts";
-import { contradicted } from "#shared/calls/ended.ts";
+import { isContradicted } from "#shared/calls/ended.ts";
 import { applyCallBack, type Write } from "#shared/calls/transitions.ts";
 import { type CallBack, mayPromise } from "#shared/calls/tries.ts";
 import { findCallBacks, findPolling } from "#shared/dial-plan/dial-plan.ts";
@@ -86,7 +86,7 @@ function findAnalysisPoll(
   if (analysis?.isAnalyzed !== false) return undefined;
   // A call that nobody answered has no wish.
   if (result?.status !== "completed" && result?.status !== "voicemail") return undefined;
-  if (history.some(({ reason }) => reason === contradicted)) return undefined;
+  if (isContradicted({ history })) return undefined;
   const endedAt = result.readAt ?? updatedAt;
   if (at >= endedAt + analysisMsMax) return undefined;
   let waitMs = minuteMs;

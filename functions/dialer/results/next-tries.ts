@@ -1,7 +1,7 @@
 import type { Call } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { resultsLane } from "#shared/calls/lane.ts";
-import { hasEnded, isSuperseded } from "#shared/calls/ended.ts";
+import { contradicted, hasEnded, isContradicted, isSuperseded } from "#shared/calls/ended.ts";
 import { type Decided, type Write, enterState } from "#shared/calls/transitions.ts";
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
 import { keptUntil } from "#shared/calls/tries.ts";
@@ -146,6 +146,27 @@ export async function cancelNextTry(
   if (changed.length > 0) return recordCancelled(last, deps);
   if (last.state === "CANCELLED") return;
   deps.log("alarm", "try.not_cancelled", { call_id: last.id, state: last.state });
+}
+
+/**
+ * Ends the retries of a placed call that has rung under another claim, too: its callee may have talked, whatever its own
+ * result says. A promised call-back stays.
+ *
+ * @returns false if another writer has changed the row
+ */
+export async function endRetries(
+  row: CallRow,
+  deps: RowDeps & Pick<DialerDeps, "journal">,
+): Promise<boolean> {
+  if (row.tries === undefined || isCallBackNext(row)) return true;
+  const note = (one: CallRow, { version, at }: Write) => {
+    const step = { at, state: one.state, reason: contradicted };
+    return isContradicted(one) ? undefined : { ...one, history: [...one.history, step], version };
+  };
+  const { conflicts } = await changeRows([row], note, deps);
+  if (conflicts > 0) return false;
+  await cancelNextTry(row, deps);
+  return true;
 }
 
 /**

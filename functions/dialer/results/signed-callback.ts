@@ -19,6 +19,7 @@ import { settleProved } from "../record/settle-proved.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { retryLater } from "../runtime/retry-later.ts";
 import { awaitHolder } from "./await-holder.ts";
+import { endRetries } from "./next-tries.ts";
 import { listCallee, listHash, optOut } from "./opt-out.ts";
 import { openRowOf, writeResults } from "./write-results.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
@@ -196,13 +197,14 @@ async function settleFound(
  * counted again.
  *
  * @param isRefused true if the claim's own answer said that nothing was placed
- * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays
+ * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays. If both rang,
+ * no retry follows
  * @throws ConflictError if another writer has changed the row
  */
 async function proveClaim(
   row: CallRow,
   { claim, isRefused, route, report }: SignedReport & { claim: string; isRefused: boolean },
-  deps: RowDeps & Pick<DialerDeps, "sharesStatements">,
+  deps: RowDeps & Pick<DialerDeps, "sharesStatements" | "journal">,
 ): Promise<boolean> {
   const { id, state } = row;
   const at = deps.clock.now();
@@ -218,6 +220,7 @@ async function proveClaim(
   const isProved = changed.length > 0;
   if (!isProved) await giveBack?.();
   if (conflicts > 0) throw conflict();
+  if (!isProved && hasRung(report.result) && !(await endRetries(row, deps))) throw conflict();
   if (!isProved || isRefused || ["REDIALED", "CANCELLED"].includes(state)) {
     deps.log("alarm", "call.placed_late", { call_id: id, state });
   }

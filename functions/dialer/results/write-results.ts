@@ -3,7 +3,7 @@ import type { CallRow } from "#shared/calls/call-row.ts";
 import { awaitsAnalysis } from "#shared/calls/chain.ts";
 import type { Analysis } from "#shared/providers/provider.ts";
 import { recordResult } from "#shared/calls/record-result.ts";
-import { contradicted, hasEnded } from "#shared/calls/ended.ts";
+import { hasEnded } from "#shared/calls/ended.ts";
 import type { Write } from "#shared/calls/transitions.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findPolling } from "#shared/dial-plan/dial-plan.ts";
@@ -62,15 +62,15 @@ export async function writeResults(
     deps,
   );
   // A record that is read once more for its analysis reports no end.
-  const changed = written.filter(({ id, history }) => {
-    const before = byId.get(id)?.row;
-    return !hasEnded(before?.result) || history.length !== before?.history.length;
-  });
+  const isFirst = ({ id }: CallRow) => !hasEnded(byId.get(id)?.row.result);
+  const changed = written.filter(
+    (row) => isFirst(row) || row.history.length !== byId.get(row.id)?.row.history.length,
+  );
   for (const next of changed) {
     if (next.result === null || next.result.status === "live") continue;
     const { id: call_id, agentId: agent_id, client, route } = next;
     const account = route?.account ?? "";
-    if (next.history.at(-1)?.reason === contradicted) {
+    if (!isFirst(next)) {
       log("alarm", "result.contradicted", { call_id, account });
       await cancelNextTry(next, deps);
       continue;
@@ -84,7 +84,6 @@ export async function writeResults(
     ended.flatMap(({ id, route }) => (route === null ? [] : { id, route, isMeasured: true })),
     deps,
   );
-  const isFirst = ({ history }: CallRow) => history.at(-1)?.reason !== contradicted;
   await watchResults(ended.filter(isFirst), deps);
   await makeNextTries(written, deps);
   for (const { row, analysis } of found) await followLateWish(row, analysis, deps);

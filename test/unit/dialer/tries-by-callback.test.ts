@@ -1,9 +1,10 @@
 import { readRows } from "#test/support/reads.ts";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { CallResult } from "#shared/calls/call-result.ts";
 import { toTryId } from "#shared/calls/tries.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { aCallNow, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
-import { busy, minuteMs } from "#test/support/results-bench.ts";
+import { aCallNow, idsDialed, rowOf, sendEach, webhook } from "#test/support/dialer-calls.ts";
+import { busy, completed, minuteMs, nothing } from "#test/support/results-bench.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const signed = { body: "{}", headers: {}, receivedAt: 1 };
@@ -54,4 +55,65 @@ it("a callback after the wait for it is over has no call tried again, as its num
   const row = await rowOf(bench, call);
   expect([row.result?.status, row.next]).toEqual(["busy", undefined]);
   expect((await readRows(bench.rows, [second.id])).size).toBe(0);
+});
+
+describe("a call that rang under a claim whose own answer said otherwise, and was dialed again", () => {
+  /** Places a call at the second request, and returns its two claims and what tells the result of one. */
+  async function dialTwice(more: object = {}) {
+    const agents = { agent_sales: { ...webhook, retry, ...more } };
+    const bench = createDialerBench({ plan: { agents, results: { waitMinutes: 30 } } });
+    bench.answer = async () =>
+      bench.dialed.length === 1 ? { kind: "not_placed", code: "http_503" } : { kind: "placed" };
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.simulate(30);
+    const { state, released = [], claims } = await rowOf(bench, call);
+    expect([state, released.length, claims.length]).toEqual(["PLACED", 1, 1]);
+    const tell = async ([claim = ""]: string[], result: CallResult, wished?: string) => {
+      bench.told = async () => ({ kind: "reported", result, wished });
+      const of = { kind: "callback", account: "webhook", signed } as const;
+      await bench.eventsQueue.send({ ...of, call: { id: call.id, claim } });
+      await bench.deliverEvents();
+    };
+    return { bench, call, second: { id: toTryId(call.id, 2) }, released, claims, tell };
+  }
+
+  it("is not tried again, though the retry waits", async () => {
+    const { bench, call, second, released, claims, tell } = await dialTwice();
+    await tell(claims, busy);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
+    for (let times = 0; times < 2; times++) await tell(released, completed);
+    const cancelled = { state: "CANCELLED", reason: "placed_before" };
+    expect(await rowOf(bench, second)).toMatchObject(cancelled);
+    bench.advance(15 * minuteMs);
+    await bench.simulate(60);
+    expect(idsDialed(bench)).toEqual([call.id, call.id]);
+    expect(bench.eventsOf("try.not_cancelled")).toEqual([]);
+  });
+
+  it("is not tried again, though its result is not known yet", async () => {
+    const { bench, call, second, released, claims, tell } = await dialTwice();
+    await tell(released, completed);
+    await tell(claims, busy);
+    const row = await rowOf(bench, call);
+    expect([row.result?.status, row.next, row.request]).toEqual(["busy", undefined, null]);
+    expect((await readRows(bench.rows, [second.id])).size).toBe(0);
+    expect(bench.eventsOf("result.contradicted")).toEqual([]);
+  });
+
+  it("is tried again where that phone did not ring", async () => {
+    const { bench, second, released, claims, tell } = await dialTwice();
+    await tell(claims, busy);
+    await tell(released, { ...nothing, status: "failed" });
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
+  });
+
+  it("is called back as promised", async () => {
+    const { bench, second, released, claims, tell } = await dialTwice({
+      callBacks: { within: "3d", most: 1 },
+    });
+    await tell(claims, completed, new Date(bench.now() + 120 * minuteMs).toISOString());
+    await tell(released, completed);
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "call_back" });
+  });
 });
