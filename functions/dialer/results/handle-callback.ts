@@ -25,7 +25,8 @@ const restMs = minuteMs;
 /**
  * Handles a provider's callback about one claim of a call. The callback is a hint, as anybody who sees its URL can
  * send it; only the provider's record, read with the account's secrets, counts. A call of unknown outcome is looked
- * up first, also if a restore of the ledger has lost the callback's claim. A call that is being dialed is left to its holder.
+ * up first, also if a restore of the ledger has lost the callback's claim, and so is a call that ended as not placed: an
+ * operator may redial it. A call that is being dialed is left to its holder.
  * A call that waits again after the callback's claim is no longer dialed, but looked up or reviewed: the claim's code in
  * the callback's address was only in a request of which the provider said that it placed nothing.
  * A callback about another claim of any other call is dropped. While an account's records do not answer soon, its
@@ -51,7 +52,7 @@ export async function followCallback(
   const read = async () => requireReadable((await ledger.read([id])).get(id));
   let row = await read();
   if (row === undefined || row.route?.account !== account) return "ack";
-  const { placed } = states[row.state];
+  const { placed, open } = states[row.state];
   const isOther = call !== undefined && !row.claims.includes(call.claim);
   const isReleased = call !== undefined && row.released?.includes(call.claim) === true;
   if (isOther && !isReleased && placed !== "perhaps") return "ack";
@@ -70,9 +71,13 @@ export async function followCallback(
   // After the rest one callback tries alone.
   if (slowAt.has(account)) slowAt.set(account, askedAt);
   try {
-    if (placed === "perhaps") {
+    const isEnded = placed === "no" && !open;
+    if (placed === "perhaps" || isEnded) {
+      const { state } = row;
       await lookUpNow(row, deps);
       row = await read();
+      if (isEnded && row?.state === "PLACED")
+        deps.log("alarm", "call.placed_late", { call_id: id, state });
     }
     if (row !== undefined) await pollNow(row, deps);
   } finally {
@@ -92,10 +97,12 @@ async function lookUpNow(
   row: CallRow,
   deps: RowDeps & Pick<DialerDeps, "queue" | "sharesStatements">,
 ): Promise<void> {
-  const { route, claimedAt } = row;
+  const { route, claimedAt, released = [] } = row;
   const call = toCall(row);
   if (route === null || claimedAt === null || call === undefined) return;
-  const sought = { ...row, route, claimedAt };
+  // The last released claim may have placed the call, whatever its own answer said.
+  const claims = row.claims.length > 0 ? row.claims : released.slice(-1);
+  const sought = { ...row, claims, route, claimedAt };
   await findNow({ kind: "look_up", call, row: sought, orReview: false }, deps);
 }
 

@@ -4,6 +4,7 @@ import { accountNameOf } from "#shared/calls/call-request.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { doubtRelease } from "#shared/calls/lost-claim.ts";
 import type { CallState } from "#shared/calls/states.ts";
+import { enterState } from "#shared/calls/transitions.ts";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { countedIn, dayKeyOf } from "#shared/policy/day-counts.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
@@ -308,6 +309,36 @@ describe("an unsigned callback of a call whose own answer said that nothing was 
     await bench.deliver();
     expect(await rowOf(bench, row)).toMatchObject({ state: "WAITING", reason: refusal.code });
   });
+
+  it.each([
+    ["EXPIRED", refusal],
+    ["CANCELLED", refusal],
+    ["REDIALED", refusal],
+    ["REJECTED", { kind: "rejected", code: "http_404" }],
+  ] as const)(
+    "proves a call that is %s placed if its provider's record has it",
+    async (state, answer) => {
+      const bench = createResultsBench();
+      const { row, claim } = await answered(bench, answer);
+      const by = state === "REDIALED" || state === "CANCELLED" ? { by: "ops" } : {};
+      const write = { version: "ended", at: bench.now() };
+      if (row.state !== state)
+        await put(bench, enterState(row, { state, reason: "r", ...by }, write));
+      bench.find = async () => ({ by: "id", providerCallId: "CA_found" });
+      expect(await hint(bench, row, claim)).toEqual(["ack"]);
+      const placed = { state: "PLACED", claims: [claim], providerCallId: "CA_found" };
+      expect(await rowOf(bench, row)).toMatchObject(placed);
+      expect(bench.eventsOf("call.placed_late")).toMatchObject([{ level: "alarm", state }]);
+      const redial = aCallNow(bench, {}, { ancestors: [row.id] });
+      await sendEach(bench, redial);
+      await bench.deliver();
+      bench.advance(60_000);
+      await bench.send(dispatchOf([redial], accountNameOf(twilio)));
+      await bench.deliver();
+      expect(idsDialed(bench)).toEqual([row.id]);
+      expect(await stateOf(bench, redial)).toBe("CANCELLED");
+    },
+  );
 
   it("counts a call that waited for review once its provider's record has it", async () => {
     const bench = createResultsBench({}, { maxCalls, providers: { twilio: { callsPerDay: 1 } } });
