@@ -45,7 +45,13 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   const isNew = (row.history[0]?.at ?? row.updatedAt) > at;
   // Due times never move to an earlier time, so a row that is due later was not due before. A try is the exception:
   // its callee's wish to be called back may have moved it in the lost time.
-  return isNew || mayHaveMoved(row, at) || (row.dueAt ?? 0) <= since + clocksMarginMs;
+  const isDue = (row.dueAt ?? 0) <= since + clocksMarginMs;
+  return isNew || isDue || mayHaveMoved(row, at) || mayHaveRung(row, since);
+}
+
+/** True if a lost callback may have proved that a claim rang whose own answer said that it placed nothing. */
+function mayHaveRung({ released = [], claimedAt }: CallRow, since: number): boolean {
+  return released.length > 0 && claimedAt !== null && claimedAt <= since + clocksMarginMs;
 }
 
 /**

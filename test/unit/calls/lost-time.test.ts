@@ -22,6 +22,8 @@ const promised = { ...tries, promisedAt: since + dayMs };
 const wished = (promisedAt: number) =>
   ({ at: promisedAt, state: "WAITING", reason: "call_back" }) as const;
 
+const released = (claimedAt: number) => ({ released: ["claim"], claimedAt });
+
 /** Returns whether a call may have been dialed in the lost time, by a row that is older than the backup. */
 function isLost(state: CallRow["state"], more: Partial<CallRow> = {}): boolean {
   const acceptedAt = at - hourMs;
@@ -72,6 +74,8 @@ describe("a row of a restored ledger may have been dialed in the lost time", () 
     ["has no history and was written after the backup", true, { history: [], updatedAt: at + 1 }],
     ["has no history and was written before the backup", false, { history: [], updatedAt: at }],
     ["is a retry that a wish may have moved", true, { tries }],
+    ["may have rung though its claim was given back", true, released(since + clocksMarginMs)],
+    ["was claimed after the suspension alone", false, released(since + clocksMarginMs + 1)],
     ["is a first call", false, { tries: { ...tries, number: 1 } }],
     [
       "is a retry of an agent without call-backs",

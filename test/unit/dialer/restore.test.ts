@@ -24,6 +24,7 @@ import {
 } from "#test/support/dialer-calls.ts";
 import { removeCurrent } from "#test/support/documents.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
+import { completed } from "#test/support/results-bench.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -206,6 +207,45 @@ describe("a ledger that was restored", () => {
       }
     },
   );
+
+  it("has a call go to review of which a lost callback said that it rang, whenever it is due", async () => {
+    const bench = createDialerBench({ startAt, plan: { ...asked, results: {} } });
+    bench.answer = async () => ({
+      kind: "not_placed",
+      code: "http_503",
+      blamesNumber: true,
+      retryAfterSeconds: 1800,
+    });
+    const call = aCallNow(bench, { agent_id: "agent_hooked" });
+    await sendEach(bench, call);
+    await bench.deliver();
+    const row = await rowOf(bench, call);
+    expect(row).toMatchObject({ state: "WAITING", claims: [] });
+    const backup = new Map(bench.stored);
+    bench.advance(10 * minute);
+    bench.told = async () => ({ kind: "reported", result: completed });
+    const [claim = ""] = row.released ?? [];
+    const signed = { body: "{}", headers: {}, receivedAt: 1 };
+    const of = {
+      kind: "callback",
+      account: "webhook",
+      signed,
+      call: { id: call.id, claim },
+    } as const;
+    await bench.eventsQueue.send(of);
+    await bench.deliverEvents();
+    expect(await stateOf(bench, call)).toBe("PLACED");
+    bench.stored.clear();
+    for (const [id, stored] of backup) bench.stored.set(id, stored);
+    await declare(bench, {}, 1 / 6);
+    await sweeps(bench, 4);
+    expect(await restoreOf(bench)).toMatchObject({ state: "done" });
+    bench.advance((row.dueAt ?? 0) - bench.now());
+    await bench.send(due(call));
+    await bench.deliver();
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(bench.dialed).toHaveLength(1);
+  });
 
   it("has a row that appears late go to review, by whatever time it is due", async () => {
     const bench = createDialerBench({ startAt, plan: asked });
