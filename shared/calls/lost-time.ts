@@ -49,8 +49,15 @@ export function mayHaveBeenDialed(row: CallRow, { at, since }: Restored): boolea
   return isNew || isDue || mayHaveMoved(row, at) || mayHaveRung(row, since);
 }
 
-/** True if a lost callback may have proved that a claim rang whose own answer said that it placed nothing. */
-function mayHaveRung({ released = [], claimedAt }: CallRow, since: number): boolean {
+/**
+ * True if a lost callback may have proved that a phone rang: under a claim whose own answer said that it placed nothing, or
+ * by the call that a redial replaces.
+ */
+function mayHaveRung(
+  { released = [], claimedAt, ancestors, tries }: CallRow,
+  since: number,
+): boolean {
+  if (ancestors.length > 0 && tries === undefined) return true;
   return released.length > 0 && claimedAt !== null && claimedAt <= since + clocksMarginMs;
 }
 

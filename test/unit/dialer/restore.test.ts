@@ -208,43 +208,61 @@ describe("a ledger that was restored", () => {
     },
   );
 
-  it("has a call go to review of which a lost callback said that it rang, whenever it is due", async () => {
-    const bench = createDialerBench({ startAt, plan: { ...asked, results: {} } });
-    bench.answer = async () => ({
-      kind: "not_placed",
-      code: "http_503",
-      blamesNumber: true,
-      retryAfterSeconds: 1800,
-    });
-    const call = aCallNow(bench, { agent_id: "agent_hooked" });
-    await sendEach(bench, call);
-    await bench.deliver();
-    const row = await rowOf(bench, call);
-    expect(row).toMatchObject({ state: "WAITING", claims: [] });
-    const backup = new Map(bench.stored);
-    bench.advance(10 * minute);
-    bench.told = async () => ({ kind: "reported", result: completed });
-    const [claim = ""] = row.released ?? [];
+  describe("in which a callback was lost that said that a phone rang", () => {
     const signed = { body: "{}", headers: {}, receivedAt: 1 };
-    const of = {
-      kind: "callback",
-      account: "webhook",
-      signed,
-      call: { id: call.id, claim },
-    } as const;
-    await bench.eventsQueue.send(of);
-    await bench.deliverEvents();
-    expect(await stateOf(bench, call)).toBe("PLACED");
-    bench.stored.clear();
-    for (const [id, stored] of backup) bench.stored.set(id, stored);
-    await declare(bench, {}, 1 / 6);
-    await sweeps(bench, 4);
-    expect(await restoreOf(bench)).toMatchObject({ state: "done" });
-    bench.advance((row.dueAt ?? 0) - bench.now());
-    await bench.send(due(call));
-    await bench.deliver();
-    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
-    expect(bench.dialed).toHaveLength(1);
+
+    /** Has a callback prove a claim's call in the lost time, and restores the ledger to ten minutes before. */
+    async function lose(bench: Bench, { id }: { id: string }, claim = "") {
+      const backup = new Map(bench.stored);
+      bench.advance(10 * minute);
+      bench.told = async () => ({ kind: "reported", result: completed });
+      const of = { kind: "callback", account: "webhook", signed } as const;
+      await bench.eventsQueue.send({ ...of, call: { id, claim } });
+      await bench.deliverEvents();
+      expect(await stateOf(bench, { id })).toBe("PLACED");
+      bench.stored.clear();
+      for (const [key, stored] of backup) bench.stored.set(key, stored);
+      await declare(bench, {}, 1 / 6);
+      await sweeps(bench, 4);
+      expect(await restoreOf(bench)).toMatchObject({ state: "done" });
+    }
+
+    const hooked = { agent_id: "agent_hooked" };
+    const plan = { ...asked, results: {} };
+
+    it("has its call go to review once it is due", async () => {
+      const bench = createDialerBench({ startAt, plan });
+      bench.answer = async () => ({
+        kind: "not_placed",
+        code: "http_503",
+        blamesNumber: true,
+        retryAfterSeconds: 1800,
+      });
+      const call = aCallNow(bench, hooked);
+      await sendEach(bench, call);
+      await bench.deliver();
+      const { state, dueAt, released } = await rowOf(bench, call);
+      expect(state).toBe("WAITING");
+      await lose(bench, call, released?.[0]);
+      bench.advance((dueAt ?? 0) - bench.now());
+      await bench.send(due(call));
+      await bench.deliver();
+      expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+      expect(bench.dialed).toHaveLength(1);
+    });
+
+    it("has a redial of its call go to review once it is due", async () => {
+      const bench = createDialerBench({ startAt, plan });
+      const { id, claims } = await putIn(bench, "REDIALED", aCallNow(bench, hooked));
+      const redial = aCallNow(bench, hooked, { ancestors: [id] });
+      await putIn(bench, "WAITING", redial, { dueAt: bench.now() + hour });
+      await lose(bench, { id }, claims[0]);
+      bench.advance(hour);
+      await bench.send(due(redial));
+      await bench.deliver();
+      expect(await stateOf(bench, redial)).toBe("NEEDS_REVIEW");
+      expect(bench.dialed).toEqual([]);
+    });
   });
 
   it("has a row that appears late go to review, by whatever time it is due", async () => {
