@@ -2,7 +2,7 @@ import { conflict } from "./call-backs.ts";
 import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findCallId } from "#shared/calls/ids.ts";
-import type { CallRow } from "#shared/calls/call-row.ts";
+import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
 import { hasRung, proveClaimPlaced } from "#shared/calls/lost-claim.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
@@ -266,7 +266,10 @@ function findClaim(
   const isOfAccount = row.route?.account === account;
   if (call !== undefined) {
     const { claim } = call;
-    if (claims.includes(claim)) return isOfAccount ? { claim, standing: "own" } : undefined;
+    // A receiver that ignores repeated requests has made one call, and reports it to the address of the first one.
+    const isOneCall = row.state === "PLACED" && isIdempotent(row.route) && hasRung(report.result);
+    if ((isOneCall && released.includes(claim)) || claims.includes(claim))
+      return isOfAccount ? { claim, standing: "own" } : undefined;
     // The address proves that the claim was made for this account.
     return { claim, standing: released.includes(claim) ? "released" : "lost" };
   }

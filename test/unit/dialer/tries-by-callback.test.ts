@@ -108,6 +108,16 @@ describe("a call that rang under a claim whose own answer said otherwise, and wa
     expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
   });
 
+  it("has one result where its receiver ignores repeated requests, and is tried again by it", async () => {
+    const { bench, call, second, released, tell } = await dialTwice({ idempotent: true });
+    await tell(released, { ...nothing, status: "failed" });
+    expect((await rowOf(bench, call)).result).toBeNull();
+    await tell(released, busy);
+    expect((await rowOf(bench, call)).result?.status).toBe("busy");
+    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
+    expect(bench.eventsOf("call.placed_late")).toEqual([]);
+  });
+
   it("is called back as promised", async () => {
     const { bench, second, released, claims, tell } = await dialTwice({
       callBacks: { within: "3d", most: 1 },
