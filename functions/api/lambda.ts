@@ -22,7 +22,7 @@ import { createApp } from "./app.ts";
 import { storeDeadLetters } from "./actions/store-dead-letters.ts";
 import { adaptEvent } from "./lambda-event.ts";
 import { laterParts } from "./parts.ts";
-import { dayMs } from "#shared/lib/units.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
 
 /** Folder of the served files, beside the handler. */
 const servedFolder = join(import.meta.dirname, "generated/served");
@@ -51,7 +51,7 @@ async function createStores() {
 const wire = everyFiveMinutes(async () => {
   const environment = await platform.environment();
   const settings = readApiSettings(environment, { bundledPlan: dialPlan, kinds: routeKinds }, log);
-  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
+  const retentionMs = "value" in settings ? retentionMsOf(settings.value.plan) : 0;
   const app = createApp({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),

@@ -17,7 +17,8 @@ import { createDialerMemory } from "./runtime/memory.ts";
 import { retryLater } from "./runtime/retry-later.ts";
 import { connect, sweepSecondsOf, systemClock } from "./wiring.ts";
 import { createHandlers, handlerFor, type Handlers, type QueueHandler } from "./handlers.ts";
-import { dayMs, minuteMs } from "#shared/lib/units.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 
 /**
  * Event of the EventBridge schedules: a dispatcher, a sweep and an upkeep every minute. Waking a dispatcher
@@ -56,7 +57,7 @@ const wire = everyFiveMinutes(async (): Promise<Handlers> => {
     },
     log,
   );
-  const retentionMs = "value" in settings ? settings.value.plan.retentionDays * dayMs : 0;
+  const retentionMs = "value" in settings ? retentionMsOf(settings.value.plan) : 0;
   return createHandlers({
     queue: createSqsQueue(platform),
     eventsQueue: createSqsQueue<EventMessage>({ ...platform, queueUrl: platform.eventsQueueUrl }),

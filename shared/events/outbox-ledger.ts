@@ -4,6 +4,7 @@ import { pendingOf, withEvents } from "./outbox-rows.ts";
 import { clientReceiverNamesOf } from "./client-receiver-events.ts";
 import { type ClientOfMode, indexOf, realClientOf, requestIdOf } from "../calls/ids.ts";
 import { isLaterTry } from "../calls/chain.ts";
+import { retentionMsOf } from "../dial-plan/expiry.ts";
 import type { DialPlan } from "../dial-plan/plan-schema.ts";
 import {
   findReceiver,
@@ -20,7 +21,7 @@ import { withTimeLimit } from "../lib/retry.ts";
 import type { CallQueue } from "../ports/queue.ts";
 import { type EventMessage, deliverCallsMax } from "../ports/event-messages.ts";
 import type { CallLedger, Change } from "../ports/ledger.ts";
-import { dayMs, minuteMs } from "../lib/units.ts";
+import { minuteMs } from "../lib/units.ts";
 
 /** Time limit of sending messages for new events. Sweeps find events whose message was not sent. */
 const sendSecondsMax = 2;
@@ -184,7 +185,7 @@ async function recordRequests(changes: readonly Change[], deps: OutboxDeps): Pro
 /** Returns the initial document with which sweeps track a request until all of its calls are finished. */
 export function followedRequest(
   { id, client, acceptedAt, batchCalls }: CallRow,
-  { retentionDays }: Pick<DialPlan, "retentionDays">,
+  plan: Pick<DialPlan, "retentionDays">,
   version: string,
 ): StoredDocument<"request"> {
   const counted = { finished: 0, states: {}, results: {}, finishedAt: null };
@@ -193,7 +194,7 @@ export function followedRequest(
     key: requestIdOf(id),
     version,
     value: { client, acceptedAt, calls: batchCalls, ...counted },
-    expiresAt: acceptedAt + retentionDays * dayMs,
+    expiresAt: acceptedAt + retentionMsOf(plan),
   };
 }
 

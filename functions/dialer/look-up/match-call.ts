@@ -6,7 +6,7 @@ import type { FoundCall, NotPlaced, SoughtCall } from "#shared/providers/provide
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
 import type { LookUp } from "../decide/decide-delivered.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs } from "#shared/lib/units.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
 
 /** Tolerated difference between this clock and the provider's. */
 const clockMarginMs = 5_000;
@@ -87,7 +87,7 @@ export async function findOwnId(
     key,
     version: random.version(),
     value: { call: call.id },
-    expiresAt: clock.now() + settings.plan.retentionDays * dayMs,
+    expiresAt: clock.now() + retentionMsOf(settings.plan),
   };
   const [isTaken] = await documents.write([{ next: document, seen: null }]);
   if (isTaken === true) return candidate;

@@ -4,6 +4,7 @@ import { type CallRow, type NewCall } from "#shared/calls/call-row.ts";
 import { type CallState, states } from "#shared/calls/states.ts";
 import { type Decided, applyDecision } from "#shared/calls/transitions.ts";
 import { withTries } from "#shared/dial-plan/dial-plan.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
 import { echoOf, findReceiver } from "#shared/dial-plan/receivers.ts";
 import { clientReceiversOf } from "#shared/events/outbox-ledger.ts";
 import { createClientReceiverEcho } from "#shared/events/client-receiver-events.ts";
@@ -14,7 +15,6 @@ import { errorForLog, type LogFields } from "#shared/lib/log.ts";
 import { ensureBacklogs } from "./open-backlogs.ts";
 import { wakeForRows } from "./wake-dispatcher.ts";
 import type { DialerDeps, RowDeps } from "../runtime/context.ts";
-import { dayMs } from "#shared/lib/units.ts";
 
 /** Maximum rows per write. */
 export const rowsPerWrite = 500;
@@ -117,8 +117,8 @@ export async function countSteps(
 ): Promise<void> {
   const { documents, clock, settings, memory, log, countLater } = deps;
   if (countLater !== undefined) return countLater(steps);
-  const { retentionDays, agents } = settings.plan;
-  const kept = { retentionMs: retentionDays * dayMs, known: memory.usage, agents };
+  const { plan } = settings;
+  const kept = { retentionMs: retentionMsOf(plan), known: memory.usage, agents: plan.agents };
   await addUsage(steps, { at: clock.now(), ...kept }, documents).catch((error: unknown) => {
     log("warning", "counts.update_failed", { count: steps.length, error: errorForLog(error) });
   });

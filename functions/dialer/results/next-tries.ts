@@ -6,7 +6,7 @@ import { type Decided, type Write, enterState } from "#shared/calls/transitions.
 import { isCallBackNext, isTryPending } from "#shared/calls/chain.ts";
 import { keptUntil } from "#shared/calls/tries.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { dayMs } from "#shared/lib/units.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
 import { ends, halts, trusted } from "#shared/rules/gates.ts";
 import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.ts";
@@ -177,7 +177,7 @@ async function recordCancelled(
   { id }: CallRow,
   deps: Pick<DialerDeps, "settings" | "clock" | "journal" | "random" | "log">,
 ): Promise<void> {
-  const retentionMs = deps.settings.plan.retentionDays * dayMs;
+  const retentionMs = retentionMsOf(deps.settings.plan);
   const order = { at: deps.clock.now(), by: "system", client: null, retentionMs };
   await appendEntry(cancelledCallEntry(id, order), deps).catch((error: unknown) =>
     deps.log("alarm", "store.unreachable", { call_id: id, error: errorForLog(error) }),

@@ -1,7 +1,8 @@
 import { states } from "#shared/calls/states.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import type { DialerDeps } from "../runtime/context.ts";
-import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { retentionMsOf } from "#shared/dial-plan/expiry.ts";
+import { hourMs } from "#shared/lib/units.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
 /** Interval at which purges begin. Without an index on expiry each looks at every document once. */
@@ -40,7 +41,7 @@ async function purgeRows(
   after: string,
   { ledger, clock, settings, log }: Pick<DialerDeps, "ledger" | "clock" | "settings" | "log">,
 ): Promise<NonNullable<Purged["purge"]>> {
-  const before = clock.now() - settings.plan.retentionDays * dayMs;
+  const before = clock.now() - retentionMsOf(settings.plan);
   const { rows, next } = await ledger.ended({ before, after: after || undefined, limit: pageRows });
   const unresolved = rows.filter(({ state }) => states[state].purge === "alarm");
   if (unresolved.length > 0) {
