@@ -1,4 +1,4 @@
-import { type DynamoItems, type ItemKey, number, text } from "./dynamodb-items.ts";
+import { type DynamoItems, type ItemKey, number, text, textIn } from "./dynamodb-items.ts";
 import { isCurrent } from "./dynamodb-writes.ts";
 import { grantPermits, listPermitTimes, type Pace, type PermitRequest } from "../telephony/rate.ts";
 import type { Documents } from "../ports/documents.ts";
@@ -15,10 +15,16 @@ const names = { "#arrival": arrivalName, "#total": totalName };
 
 type TakePermits = Documents["takePermits"];
 
+/** An arrival time as this process knows it. `isCounted`: each taking so far has counted its permits. */
+interface Known {
+  arrivalUs: number | undefined;
+  isCounted: boolean;
+}
+
 /** One update of the arrival time, by the permits granted as of the known one. */
 interface Take extends Omit<PermitRequest, "count"> {
   pace: Pace;
-  known: number | undefined;
+  known: Known;
   granted: number;
 }
 
@@ -33,27 +39,33 @@ interface PermitDeps {
  * Takes permits by additions. The arrival time only grows, so takers add to it side by side, each on
  * condition that its permits still fit into its window. If the arrival time lies before the window, or is
  * absent, one taker raises it.
+ *
+ * Takers of 0.2.0 count nothing, and their updates leave the count of others. So a taking notes its version as the last that
+ * is counted. Where another version stands, the count begins anew.
  */
 export function createDynamoPermits(deps: PermitDeps): TakePermits {
   const { items, now } = deps;
   /** Arrival times that this process wrote last. They only predict which update will be allowed. */
   const lastWritten = new Map<string, number>();
 
-  async function readArrival(key: ItemKey): Promise<number | undefined> {
-    const item = await items.get(key);
-    if (Number(item?.["expiresAt"]?.N ?? 0) <= now()) return undefined;
-    return Number(item?.[arrivalName]?.N);
+  async function readKnown(key: ItemKey): Promise<Known> {
+    const item = (await items.get(key)) ?? {};
+    const isExpired = Number(item["expiresAt"]?.N ?? 0) <= now();
+    return {
+      arrivalUs: isExpired ? undefined : Number(item[arrivalName]?.N),
+      isCounted: textIn(item, "counted") === textIn(item, "version"),
+    };
   }
 
   return async (document, pace, request) => {
     const key = keyOf(document);
-    let known = lastWritten.get(key.pk);
+    const last = lastWritten.get(key.pk);
+    let known: Known = { arrivalUs: last, isCounted: true };
     // A remembered arrival time is read again before the window is taken for full.
-    const isFull =
-      known !== undefined && grantPermits(known, pace, request).granted < request.count;
-    if (isFull) known = await readArrival(key);
+    const isFull = last !== undefined && grantPermits(last, pace, request).granted < request.count;
+    if (isFull) known = await readKnown(key);
     for (let updates = 0; updates < updatesMax; updates++) {
-      const { granted } = grantPermits(known, pace, request);
+      const { granted } = grantPermits(known.arrivalUs, pace, request);
       if (granted === 0) return { times: [] };
       const taken = await take(key, { ...request, pace, known, granted }, deps);
       if (taken !== undefined) {
@@ -63,54 +75,61 @@ export function createDynamoPermits(deps: PermitDeps): TakePermits {
         const baseUs = arrivalUs - granted * pace.intervalUs;
         return { times: listPermitTimes(baseUs, pace, { granted, notBefore }), total };
       }
-      known = await readArrival(key);
+      known = await readKnown(key);
     }
     return { times: [] };
   };
 }
 
-/** Returns the document after `granted` permits were taken, or undefined if its arrival time is no longer `known`. */
+/** Returns the document after `granted` permits were taken, or undefined if it is no longer as `known`. */
 async function take(
   key: ItemKey,
-  { pace, known, granted, notBefore, notAfter }: Take,
+  { pace, known: { arrivalUs, isCounted }, granted, notBefore, notAfter }: Take,
   { items, now, freshVersion }: PermitDeps,
 ): Promise<{ arrivalUs: number; total: number } | undefined> {
   const { intervalUs, burst } = pace;
   const earliestUs = notBefore * 1000;
   const stepUs = granted * intervalUs;
   const expiresAt = paceExpiresAt(notAfter);
-  const renewal = "SET #version = :version, #expiresAt = :expiresAt, #ttl = :ttl";
-  const values = {
-    ":earliest": number(earliestUs),
-    ":now": number(now()),
-    ":version": text(freshVersion()),
-    ":expiresAt": number(expiresAt),
-    ":ttl": ttlOf(expiresAt),
-    ":granted": number(granted),
-  };
-  const isBehind = known === undefined || known < earliestUs;
-  const item = await (isBehind
-    ? items.update(
-        key,
-        { expression: `${renewal}, #arrival = :after ADD #total :granted`, names },
-        {
-          expression:
-            "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now",
-          values: { ...values, ":after": number(earliestUs + stepUs) },
-        },
-      )
-    : items.update(
-        key,
-        { expression: `${renewal} ADD #arrival :step, #total :granted`, names },
-        {
-          expression: `#arrival BETWEEN :earliest AND :latest AND (${isCurrent})`,
-          values: {
-            ...values,
-            ":step": number(stepUs),
-            ":latest": number(notAfter * 1000 + (burst - granted) * intervalUs),
-          },
-        },
-      ));
+  const renewal = "#version = :version, #counted = :version, #expiresAt = :expiresAt, #ttl = :ttl";
+  const isBehind = arrivalUs === undefined || arrivalUs < earliestUs;
+  const sets = [
+    renewal,
+    ...(isBehind ? ["#arrival = :arrival"] : []),
+    ...(isCounted ? [] : ["#total = :total"]),
+  ];
+  const adds = [
+    ...(isBehind ? [] : ["#arrival :arrival"]),
+    ...(isCounted ? ["#total :total"] : []),
+  ];
+  const window = isBehind
+    ? "attribute_not_exists(#arrival) OR #arrival < :earliest OR #expiresAt <= :now"
+    : `#arrival BETWEEN :earliest AND :latest AND (${isCurrent})`;
+  const counting = isCounted
+    ? "attribute_not_exists(#version) OR #counted = #version"
+    : "attribute_not_exists(#counted) OR #counted <> #version";
+  const item = await items.update(
+    key,
+    {
+      expression: `SET ${sets.join(", ")}${adds.length > 0 ? ` ADD ${adds.join(", ")}` : ""}`,
+      names,
+    },
+    {
+      expression: `(${window}) AND (${counting})`,
+      values: {
+        ":earliest": number(earliestUs),
+        ":now": number(now()),
+        ":version": text(freshVersion()),
+        ":expiresAt": number(expiresAt),
+        ":ttl": ttlOf(expiresAt),
+        ":arrival": number(isBehind ? earliestUs + stepUs : stepUs),
+        ":total": number(isCounted ? granted : earliestUs + granted),
+        ...(isBehind
+          ? {}
+          : { ":latest": number(notAfter * 1000 + (burst - granted) * intervalUs) }),
+      },
+    },
+  );
   if (item === undefined) return undefined;
   return { arrivalUs: Number(item[arrivalName]?.N), total: Number(item[totalName]?.N) };
 }

@@ -83,13 +83,14 @@ RETURNING value AS json`;
  * `grantPermits` of rate.ts as one statement, so that no other write comes between its read and its write.
  * ?1 kind, ?2 key, ?3 version, ?4 the document's expiry, ?5 the current time; ?6 the interval, ?7 the
  * window's beginning, ?8 the latest arrival that still fits, in microseconds; ?9 the maximum number of
- * permits. D1 binds numbers as floating-point ones: the CASTs keep the arithmetic in whole numbers. The
- * column `granted` exists because RETURNING can only return columns.
+ * permits. A document of 0.2.0 has no `total`, which then begins anew at `earliest`. D1 binds numbers as
+ * floating-point ones: the CASTs keep the arithmetic in whole numbers. The column `granted` exists because
+ * RETURNING can only return columns.
  */
 const takePermits = `
 WITH asked AS (SELECT CAST(?6 AS INTEGER) AS interval, CAST(?7 AS INTEGER) AS earliest, CAST(?8 AS INTEGER) AS latest,
     CAST(?9 AS INTEGER) AS count),
-  based AS (SELECT asked.*, coalesce(d.value->>'total', 0) AS total,
+  based AS (SELECT asked.*, iif(d.kind IS NULL, 0, coalesce(d.value->>'total', earliest)) AS total,
       max(earliest, iif(d.expires_at <= ?5, 0, coalesce(d.value->>'arrivalUs', 0))) AS base
     FROM asked LEFT JOIN documents AS d ON d.kind = ?1 AND d.key = ?2),
   given AS (SELECT *, iif(latest < base, 0, min(count, (latest - base) / interval + 1)) AS granted FROM based)

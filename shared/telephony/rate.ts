@@ -22,7 +22,8 @@ export interface TakenPermits {
   times: number[];
   /**
    * Number of permits that all processes have taken of the pace so far, these included. It may begin anew after a day
-   * without any. Undefined: none was taken now.
+   * without any. After permits that nobody counted, as 0.2.0 takes them, it begins anew at the time in microseconds: so far
+   * above any count before that others seem to have taken more than leaves room. Undefined: none was taken now.
    */
   total?: number;
 }

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
+import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { toPace } from "#shared/telephony/rate.ts";
@@ -72,6 +74,34 @@ describe("DynamoDB as documents", () => {
     for (const { sent } of takers) {
       expect(sent.filter((command) => command === "Update").length).toBeLessThanOrEqual(3);
       expect(sent.filter((command) => command === "Get").length).toBeLessThanOrEqual(3);
+    }
+  });
+
+  it("leaves a process in doubt about others while 0.2.0, which counts none, takes permits too", async () => {
+    const table = await createTable();
+    const { documents } = aProcess(table);
+    const fast = toPace(100, 1);
+    const use: PermitUse = { leftAt: [], takes: [] };
+    /** Takes permits as 0.2.0 does: the item keeps whatever the update does not name. */
+    const takeAsBefore = (at: number, count: number) =>
+      engines().dynamo.send("UpdateItem", {
+        TableName: table,
+        Key: { pk: { S: "doc#pace#main" }, sk: { S: "main" } },
+        UpdateExpression:
+          "SET #version = :version, expiresAt = :expiresAt, n_arrivalUs = :arrivalUs",
+        ExpressionAttributeNames: { "#version": "version" },
+        ExpressionAttributeValues: {
+          ":version": { S: randomId() },
+          ":expiresAt": { N: String(at + 86_400_000) },
+          ":arrivalUs": { N: String(at * 1000 + count * fast.intervalUs) },
+        },
+      });
+    for (let at = suiteNow; at < suiteNow + 3_000; at += 100) {
+      await takeAsBefore(at, 6);
+      const request = { count: 2, notBefore: at, notAfter: at + 7_000 };
+      const takePermits = () => documents.takePermits(account, fast, request);
+      expect(await recordTake(use, { take: takePermits, now: () => at })).toHaveLength(2);
+      expect(takeLeave(use, at - 400, { pace: fast, now: at })).toBeUndefined();
     }
   });
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
+import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { toPace } from "#shared/telephony/rate.ts";
@@ -17,6 +19,33 @@ async function createDocuments(now: () => number, database = LEDGER) {
 }
 
 describeDocuments("D1", (now) => createDocuments(now), { runs: perTier({ quick: 6, long: 20 }) });
+
+it("leaves a process in doubt about others while 0.2.0, which counts none, takes permits too", async () => {
+  const documents = await createDocuments(() => suiteNow);
+  const pace = toPace(100, 1);
+  const use: PermitUse = { leftAt: [], takes: [] };
+  /** Takes permits as 0.2.0 does: it writes the document without a count. */
+  const takeAsBefore = (at: number, count: number) =>
+    LEDGER.prepare(
+      `INSERT INTO documents (kind, key, version, value, expires_at) VALUES ('pace', 'main', ?1, ?2, ?3)
+      ON CONFLICT (kind, key) DO UPDATE SET version = excluded.version, value = excluded.value`,
+    )
+      .bind(
+        randomId(),
+        JSON.stringify({ arrivalUs: at * 1000 + count * pace.intervalUs, granted: count }),
+        at + 86_400_000,
+      )
+      .run();
+  for (let at = suiteNow; at < suiteNow + 3_000; at += 100) {
+    // Takes of growing numbers, so that a count that begins anew each time grows too.
+    const count = 1 + (at - suiteNow) / 100;
+    await takeAsBefore(at, 6);
+    const request = { count, notBefore: at, notAfter: at + 7_000 };
+    const take = () => documents.takePermits({ kind: "pace", key: "main" }, pace, request);
+    await recordTake(use, { take, now: () => at });
+    expect(takeLeave(use, at - 400, { pace, now: at })).toBeUndefined();
+  }
+});
 
 describe("D1 as documents: D1's bill", () => {
   it("is a row for each write, each addition and each taking of permits, in one statement", async () => {

@@ -23,7 +23,7 @@ export async function recordTake(
   const { times, total } = await take();
   const [firstAt] = times;
   if (total === undefined || firstAt === undefined) return times;
-  // The count has begun anew, as after a write of 0.2.0, which has none: what others took before is not in it.
+  // The count has begun anew: what others took before is not in it.
   if (use.takes.some((one) => one.firstAt < firstAt && one.total >= total)) {
     use.takes = [{ firstAt, count: 0, total }];
     return times;
