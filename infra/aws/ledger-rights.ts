@@ -26,8 +26,15 @@ export function allowDispatcherLedger(
 /** Items that a right is about, as dynamodb-table.ts names their partitions, and what is done with them. */
 const itemsOf: Record<ClientRight, { partitions: string[]; actions: string[] }> = {
   read: { partitions: ["call#*"], actions: ["BatchGetItem"] },
+  // With a cancelled try the chain of a call ends that a split has given to its agent.
   cancel: {
-    partitions: ["call#*", 'doc#cancellation#["request",*', "doc#client-audit", "doc#usage"],
+    partitions: [
+      "call#*",
+      'doc#cancellation#["request",*',
+      "doc#client-audit",
+      "doc#usage",
+      "doc#split-results#*",
+    ],
     actions: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
   },
   // An entry under the former HASH_KEY is removed a minute after the entry under the current one was added.

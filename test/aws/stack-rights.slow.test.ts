@@ -141,7 +141,7 @@ describe("the rights that the AWS stack gives", () => {
     {
       clientRights: ["cancel"] as const,
       indexes: ["/index/week"],
-      written: ["call#*", "doc#usage"],
+      written: ["call#*", "doc#usage", "doc#split-results#*"],
       actions: /^dynamodb:(GetItem|BatchGetItem|PutItem|UpdateItem|Query)$/,
     },
   ])(

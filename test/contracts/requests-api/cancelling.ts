@@ -7,6 +7,8 @@ import { tokens } from "#test/support/environment.ts";
 import { jsonRequest } from "#test/support/json-request.ts";
 import type { RequestsApiBench } from "./setup.ts";
 import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
+import { resultsKeyOf } from "#shared/policy/split-rounds.ts";
+import { toSplitMark } from "#shared/calls/split-mark.ts";
 
 /** Reads the orders that cancel a request, or some of its calls. */
 async function readOrders(api: RequestsApiBench, request: string) {
@@ -52,6 +54,22 @@ export function itCancelsRequests(api: RequestsApiBench): void {
     expect(row?.history.at(-1)).toMatchObject({ state: "CANCELLED", by: "crmDesk" });
     expect(await recorded()).toMatchObject([{ action: "client_cancel", by: "crmDesk" }]);
     expect((await cancel({})).body).toEqual({ cancelled: 0, ordered: 0 });
+  });
+
+  it("counts the result with which it ends the chain of a call that a split has given to its agent", async () => {
+    const split = { name: "offer", since: Date.now() };
+    const tries = {
+      number: 2,
+      budget: 3,
+      dialedAt: [],
+      until: Date.now() + 3_600_000,
+      lastResult: "no_answer",
+    };
+    const [call] = await write(["WAITING"], { split: toSplitMark(split), tries });
+    expect((await cancel()).body).toMatchObject({ cancelled: 1 });
+    const { kind, key } = resultsKeyOf(split, call?.request.agent_id ?? "");
+    const read = await api.documents().read([{ kind, key }]);
+    expect(read.get(kind, key)?.value).toEqual({ ended: 1 });
   });
 
   it("reports how many calls the order ends in total, with those still on the queue", async () => {
