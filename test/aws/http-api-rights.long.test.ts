@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { createDynamoClient } from "#shared/aws/dynamodb-client.ts";
+import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
+import { randomId } from "#shared/lib/random.ts";
 import type { ClientRight } from "#shared/settings/tokens.ts";
 import { localCredentials, localRegion } from "#infra/local/aws-engines.ts";
 import { describeCallbacks } from "../contracts/http-api/callbacks.ts";
@@ -9,6 +11,7 @@ import { describeReadiness } from "../contracts/http-api/readiness.ts";
 import { describeRequestsApi } from "../contracts/requests-api/index.ts";
 import { judgeOf } from "../support/aws/rights.ts";
 import { useStacks } from "../support/aws-stacks.ts";
+import { aDocument, anew } from "../support/documents.ts";
 import { apiEnvironment } from "../support/environment.ts";
 import { parseDialPlan } from "../support/plans.ts";
 import { useLambda } from "./lambda-api.ts";
@@ -45,6 +48,19 @@ describeGuardedClients(name, createApi);
 describeRequestsApi(name, createApi, { hasOperator: false });
 describeCallbacks(name, createApi, { runs: 10 });
 describeReadiness(name, createApi);
+
+it("AWS lets a count of a client's waiting calls give way to another one of the same moment", async () => {
+  rights().judgeBy(none);
+  const account = { region: localRegion, credentials: localCredentials };
+  const dynamo = createDynamoClient({ account, endpoint: rights().dynamoEndpoint });
+  const own = { now: Date.now, freshVersion: randomId };
+  const documents = createDynamoDocuments(dynamo, "ledger", own);
+  const value = { waiting: 1, at: 1, calls: 1 };
+  const count = aDocument("client-waiting", "two at once", value, Date.now() + 60_000);
+  const other = { ...count, version: randomId() };
+  expect(await documents.write(anew(count))).toEqual([true]);
+  expect(await documents.write(anew(other))).toEqual([false]);
+});
 
 it("AWS refuses what no statement of the stack allows", async () => {
   rights().judgeBy(none);
