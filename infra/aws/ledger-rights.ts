@@ -108,12 +108,12 @@ function allowGuards(
   table: Pick<dynamodb.ITableV2, "tableArn">,
   guards: NonNullable<DialPlan["guards"]>,
 ): void {
+  // A write that others have overtaken is read once more (`writeVersioned`).
   allowItems(role, table, {
-    names: ["BatchGetItem", "PutItem", "UpdateItem"],
+    names: ["GetItem", "BatchGetItem", "PutItem", "UpdateItem"],
     partitions: ["doc#day-counts#*"],
   });
   if (Object.values(guards).every(({ waiting }) => waiting === undefined)) return;
-  // A write that others have overtaken is read once more (`writeVersioned`).
   allowItems(role, table, {
     names: ["GetItem", "BatchGetItem", "PutItem"],
     partitions: ["doc#client-waiting#*"],

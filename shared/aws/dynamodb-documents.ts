@@ -171,11 +171,12 @@ function createExchange({ items, now, freshVersion }: AddDeps): Documents["excha
   return async (document, { removed, added }) => {
     const additions = namedCounters(added, "n");
     const removals = namedCounters(removed, "r");
+    const version = freshVersion();
     const values = {
       ...additions.values,
       ...removals.values,
       ":now": number(now()),
-      ":version": text(freshVersion()),
+      ":version": text(version),
     };
     const gone = removals.all.map(([name]) => name).join(", ");
     const isUnchanged = removals.all.map(([name, value]) => `${name} = ${value}`).join(" AND ");
@@ -187,7 +188,10 @@ function createExchange({ items, now, freshVersion }: AddDeps): Documents["excha
       },
       { expression: `(${isCurrent}) AND ${isUnchanged}`, values },
     );
-    return item === undefined ? undefined : toNumbers(item);
+    if (item !== undefined) return toNumbers(item);
+    // As in `writeVersioned`, the first try may have taken effect though its answer was lost.
+    const current = (await items.get(keyOf(document))) ?? {};
+    return textIn(current, "version") === version ? toNumbers(current) : undefined;
   };
 }
 

@@ -3,6 +3,7 @@ import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
 import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
+import { countCalls, dayKeyOf } from "#shared/policy/day-counts.ts";
 import { toPace } from "#shared/telephony/rate.ts";
 import { describeDocuments } from "../contracts/documents/index.ts";
 import { between } from "../support/aws/dynamo-between.ts";
@@ -103,6 +104,30 @@ describe("DynamoDB as documents", () => {
       expect(await recordTake(use, { take: takePermits, now: () => at })).toHaveLength(2);
       expect(takeLeave(use, at - 400, { pace: fast, now: at })).toBeUndefined();
     }
+  });
+
+  it("knows an exchange of counters whose answer was lost, which the client repeats in vain", async () => {
+    const client = between(engines().dynamo, async ({ input }, send) => {
+      if (JSON.stringify(input).includes(" REMOVE ")) await send();
+      return send();
+    });
+    const documents = createDynamoDocuments(client, await createTable(), {
+      now: () => suiteNow,
+      freshVersion: randomId,
+    });
+    const who = { client: "crm" };
+    const request = { key: "a".repeat(64), fingerprint: "f" };
+    const refused = { at: suiteNow, calls: 5, limit: 4, request };
+    // The first refusal of a day raises an alarm.
+    const first = await countCalls(who, refused, documents);
+    expect(first).toEqual({ isCounted: false, isFirst: true, left: 4 });
+    const { kind, key } = dayKeyOf(who, suiteNow);
+    const stored = async () => (await documents.read([{ kind, key }])).get(kind, key)?.value;
+    expect(await stored()).toEqual({ refused: 1 });
+    const exchange = { removed: { refused: 1 }, added: { calls: 1 } };
+    expect(await documents.exchange({ kind, key }, exchange)).toEqual({ calls: 1 });
+    expect(await documents.exchange({ kind, key }, exchange)).toBeUndefined();
+    expect(await stored()).toEqual({ calls: 1 });
   });
 
   it("lists no kind whose documents are spread over partitions", async () => {

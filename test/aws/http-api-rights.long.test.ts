@@ -60,6 +60,8 @@ it("AWS lets a count of a client's waiting calls give way to another one of the 
   const other = { ...count, version: randomId() };
   expect(await documents.write(anew(count))).toEqual([true]);
   expect(await documents.write(anew(other))).toEqual([false]);
+  const day = { kind: "day-counts", key: "two at once" } as const;
+  expect(await documents.exchange(day, { removed: { refused: 1 }, added: {} })).toBeUndefined();
 });
 
 it("AWS refuses what no statement of the stack allows", async () => {
