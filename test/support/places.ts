@@ -104,6 +104,11 @@ const table = `
 +61731234567 Brisbane|Australia/Brisbane
 +61362123456 Hobart|Australia/Hobart
 +61412345678 a mobile phone in Perth|Australia/Perth
++61412345679 a mobile phone on Christmas Island (libphonenumber, issue 1602)|Indian/Christmas
++61412345680 a mobile phone on the Cocos Islands (the same)|Indian/Cocos
++299221234 a mobile phone in Pituffik (Tele-Post, communication to the ITU of 7 July 2017)|America/Thule
++299421234 a mobile phone in Danmarkshavn|America/Danmarkshavn
++262801234567 a freephone number of Mayotte|Indian/Mayotte
 +6221123456 Jakarta|Asia/Jakarta
 +62361123456 Denpasar|Asia/Makassar
 +62967123456 Jayapura|Asia/Jayapura

@@ -1,11 +1,15 @@
 /** Finds out what numbers begin with a prefix, by made-up numbers. */
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
+import metadata from "libphonenumber-js/max/metadata";
 
 /** Calling codes whose mobile numbers have area codes (libphonenumber's GEO_MOBILE_COUNTRIES: Mexico, Argentina, Brazil). */
 const withMobileAreaCodes = new Set(["52", "54", "55"]);
 
-/** Made-up numbers by which a prefix is judged. */
-const samples = 300;
+/** Digits after the calling code of the made-up numbers by which a prefix is judged. Those of Greenland have six. */
+const samples = [
+  ...Array.from({ length: 300 }, (_, n) => 7 + (n % 5)),
+  ...Array.from({ length: 180 }, (_, n) => 4 + (n % 3)),
+];
 
 interface KindOfPrefix {
   /** True if numbers of the prefix are bound to a place. */
@@ -26,15 +30,19 @@ export function kindOfPrefix(prefix: string, code: string): KindOfPrefix {
   const countries = new Set<CountryCode>();
   let isOfPlace = true;
   let random = 1;
-  for (let n = 0; n < samples; n++) {
+  for (const count of samples) {
     random = (random * 48_271) % 2_147_483_647;
-    const length = code.length + 7 + (n % 5);
+    const length = code.length + count;
     const digits = prefix.padEnd(length, String(random)).slice(0, Math.max(length, prefix.length));
     const number = parsePhoneNumberFromString(`+${digits}`);
     if (number === undefined || !number.isValid()) continue;
-    if (number.country !== undefined) countries.add(number.country);
     const type = number.getType();
     if (type !== "FIXED_LINE" && type !== "FIXED_LINE_OR_MOBILE") isOfPlace = false;
+    // Several countries may have the number, as Australia and Christmas Island do: the library names the first one alone.
+    for (const country of metadata.country_calling_codes[code] ?? []) {
+      number.country = country;
+      if (number.isValid()) countries.add(country);
+    }
   }
   if (withMobileAreaCodes.has(code)) isOfPlace = true;
   const kind = { isOfPlace, countries: [...countries] };

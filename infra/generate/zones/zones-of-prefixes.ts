@@ -241,7 +241,9 @@ function createJudge(
     // Where all countries keep one clock, it does not matter whose numbers they are, and in which place.
     const kind =
       all.length === 1 ? { isOfPlace: true, countries: [] } : kindOfPrefix(found.prefix, code);
-    const of = kind.countries.length > 0 ? zonesOfCountries(kind.countries, clockOf) : all;
+    const listed = kind.countries.length > 0 ? zonesOfCountries(kind.countries, clockOf) : all;
+    // The map's names come first: IANA lists Asia/Bangkok for Christmas Island.
+    const of = unique([...ofNoPlace.filter(amongClocks(listed, clockOf)), ...listed], clockOf);
     // Mobile numbers are bound to no place, though the map gives most of them their country's capital.
     const possible = kind.isOfPlace || countries.length > 1 ? of : ofNoPlace;
     return { said: found.zones, possible, isOfPlace: kind.isOfPlace };
