@@ -229,7 +229,7 @@ function createOpenings({ plan, rulesOf, zonesNamed }: OpeningDeps) {
   let lastWindow: Window | undefined;
   return (request: CallRequest, route: Route, window: Window): Opening => {
     const rules = rulesOf(request, route);
-    if (rules.hours.length === 0) return { at: window.from };
+    if (rules.hours.length === 0 && window.from < window.until) return { at: window.from };
     const zones = zonesOfCall(request);
     if (!isSame(window, lastWindow)) {
       lastWindow = window;

@@ -22,7 +22,7 @@ const office = { "mon-fri": ["09:00-17:00"] };
 const always = { "mon-sun": ["00:00-24:00"] };
 
 interface Given {
-  hours?: object;
+  hours?: object | string;
   timezone?: string | undefined;
   phone_number?: string;
   /** Time after the call's end at which its wish is read. */
@@ -162,6 +162,17 @@ describe("a callee's wish to be called back", () => {
     expect(decide(wished, { afterMs: hourMs })).toBe("2026-11-24T16:05:00");
     expect(decide(wished, { afterMs: 2 * hourMs + 25 * minuteMs })).toBe("2026-11-24T17:30:00");
     expect(decide(wished, { afterMs: 2 * hourMs + 26 * minuteMs })).toBe("too_late");
+  });
+
+  it("is not granted after the time for call-backs, whether or not there are hours", () => {
+    const wished = "2026-11-24T10:30:00";
+    const callBacks = { most: 2, made: 0, until: acceptedAt + hourMs };
+    const tries = { number: 1, budget: 1, until: acceptedAt, dialedAt: [], callBacks };
+    for (const hours of [always, "always"]) {
+      const given = { hours, row: { tries } };
+      expect(decide(wished, { ...given, afterMs: 50 * minuteMs })).toBe("2026-11-24T15:55:00");
+      expect(decide(wished, { ...given, afterMs: 55 * minuteMs })).toBe("too_far");
+    }
   });
 
   it("is not granted after an opt-out, after enough call-backs, or once the call was decided otherwise", () => {
