@@ -112,6 +112,10 @@ const table = `
 +6221123456 Jakarta|Asia/Jakarta
 +62361123456 Denpasar|Asia/Makassar
 +62967123456 Jayapura|Asia/Jayapura
++903922271234 Lefkoşa, in the north of Cyprus (zone.tab)|Asia/Famagusta
++905338612345 a mobile phone in the north of Cyprus, of Kuzey Kıbrıs Turkcell|Asia/Famagusta
++905428512345 a mobile phone there, of Telsim|Asia/Famagusta
++903123123456 Ankara|Europe/Istanbul
 +243851234567 a mobile phone in Lubumbashi|Africa/Lubumbashi
 +77122123456 Atyrau|Asia/Atyrau
 +97612345678 a phone in Ulaanbaatar|Asia/Ulaanbaatar

@@ -47,6 +47,24 @@ export const corrections: readonly Correction[] = [
     source:
       "Phenix City, Lanett, Valley and Smiths Station keep Eastern time by custom: https://www.al.com/living/2017/02/do_you_know_which_alabama_town.html. The numbering plan's table and the map say C and Chicago",
   },
+  {
+    prefixes: "90392",
+    zones: "Asia/Famagusta",
+    source:
+      "The north of Cyprus has the code of Turkey: libphonenumber names +90392 Northern Cyprus, and IANA's zone.tab Asia/Famagusta. It turns its clocks back in winter, and Turkey does not: https://io.emu.edu.tr/en/about-us/news?pid=81",
+  },
+  {
+    prefixes: "905338 905428 905488",
+    zones: "Asia/Famagusta Europe/Istanbul",
+    source:
+      "Mobile numbers of the north of Cyprus, of Kuzey Kıbrıs Turkcell and Telsim: https://en.wikipedia.org/wiki/Telephone_numbers_in_Northern_Cyprus",
+  },
+  {
+    prefixes: "97256 97259 97222 97242 97282 97292",
+    zones: "Asia/Gaza Asia/Jerusalem",
+    source:
+      "Palestinian phones, which ring under the code of Israel, too, and change their clocks on other days: https://github.com/google/libphonenumber/issues/1134",
+  },
 ];
 
 /** Corrections of wrong letters in the numbering plan's table. */
