@@ -152,6 +152,24 @@ describe("calling hours", () => {
     },
   );
 
+  it(
+    "that a changed plan opens earlier are followed at the call's due time",
+    inSlowTier,
+    async () => {
+      const bench = createDialerBench({
+        plan: { callingHours: nine },
+        startAt: "2026-06-01T08:00Z",
+      });
+      const call = await sendOne(bench);
+      await bench.deliver();
+      bench.changePlan({ callingHours: { default: "always" } });
+      await bench.simulate(3590);
+      expect(await stateOf(bench, call)).toBe("WAITING");
+      await bench.simulate(20);
+      expect(bench.dialed.map(({ at }) => iso(at))).toEqual(["2026-06-01T09:00:02"]);
+    },
+  );
+
   it("end a call whose zone nobody knows, where they are not always open", async () => {
     const bench = createDialerBench({ plan: { callingHours: nine }, startAt: "2026-06-01T10:00Z" });
     bench.changePlan({
