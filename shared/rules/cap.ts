@@ -2,11 +2,27 @@ import { overCapMs } from "../lib/timing.ts";
 import type { Call, CallRequest, Route } from "../calls/call-request.ts";
 import { hashedNumberOf } from "../calls/ids.ts";
 import type { DocumentKey, DocumentsRead } from "../ports/document-kinds.ts";
-import { freeAt } from "../telephony/frequency-cap.ts";
+import { type FrequencyCap, freeAt } from "../telephony/frequency-cap.ts";
 import type { ClaimedCall, Facts, Taking, Verdict, Texts } from "./rule.ts";
 import type { ResolvedCall, ResolvedRoute } from "./resolved-call.ts";
 
 const reason = "max_calls";
+
+/** Times at which a number may be called again: `at` if all calls to it stay counted, `atBest` if those in progress do not. */
+export interface Free {
+  at: number;
+  atBest: number;
+}
+
+/**
+ * Returns both times, as `freeAt` does.
+ *
+ * @param all times of the other calls to the number, in any order
+ */
+export function findFree(all: readonly number[], caps: readonly FrequencyCap[], at: number): Free {
+  const over = all.filter((time) => time <= at - overCapMs);
+  return { at: freeAt(all, caps, at), atBest: freeAt(over, caps, at) };
+}
 
 /** A call that its number's caps delayed last expires for that reason. */
 export function admit(
@@ -19,33 +35,32 @@ export function admit(
 
 /**
  * Judges a call whose number has been called as often as its caps allow: it waits until the number is free. If that
- * is after its lifetime, the call waits once, for a call in progress that may still be removed from the cap, and then
- * expires.
- *
- * @param free time at which the number is free, in milliseconds since the epoch
+ * is after its lifetime, the call waits at least once, and as long as calls in progress may still be removed from the
+ * cap, and then expires.
  */
 function judgeFull(
   {
     expiresAt,
     row,
   }: { expiresAt: number; row: Pick<NonNullable<ResolvedCall["row"]>, "reason"> | undefined },
-  { free, now }: { free: number; now: number },
+  { free, now }: { free: Free; now: number },
 ): Exclude<Verdict, { kind: "hold" }> {
-  if (free < expiresAt) return { kind: "later", reason, at: free };
-  if (row?.reason === reason) return { kind: "end", state: "EXPIRED", reason };
+  if (free.at < expiresAt) return { kind: "later", reason, at: free.at };
+  if (row?.reason === reason && free.atBest >= expiresAt)
+    return { kind: "end", state: "EXPIRED", reason };
   return { kind: "later", reason, at: Math.min(now + overCapMs, expiresAt) };
 }
 
 /** The caps of the numbers of one delivery's calls. */
 export interface NumberCaps {
-  /** Counts a call at the time of its permit. `freeAt`: undefined if that is not known, or if there is no permit. */
+  /** Counts a call at the time of its permit. `free`: undefined if that is not known, or if there is no permit. */
   count(
     claim: ClaimedCall,
     route: Route,
     permit: Promise<{ permitAt: number } | undefined>,
-  ): Promise<{ isCounted: true } | { isCounted: false; freeAt: number | undefined }>;
-  /** Returns the time at which the number of a call is free, in milliseconds since the epoch. */
-  freeAt(call: Call, route: Route): Promise<number>;
+  ): Promise<{ isCounted: true } | { isCounted: false; free: Free | undefined }>;
+  /** Returns when the number of a call is free. */
+  free(call: Call, route: Route): Promise<Free>;
   /** Removes the entry of a call that surely was not placed. Never throws. */
   release(claim: ClaimedCall, route: Route): Promise<void>;
 }
@@ -53,11 +68,11 @@ export interface NumberCaps {
 /** Looks if the number has been called as often as it may be. The call is counted later, under its claim. */
 export async function peek(
   call: ResolvedCall & { target: ResolvedRoute },
-  { caps, clock }: { caps: Pick<NumberCaps, "freeAt">; clock: { now(): number } },
+  { caps, clock }: { caps: Pick<NumberCaps, "free">; clock: { now(): number } },
 ): Promise<Verdict | undefined> {
   const now = clock.now();
-  const free = await caps.freeAt(call.call, call.target.route);
-  return free <= now ? undefined : judgeFull(call, { free, now });
+  const free = await caps.free(call.call, call.target.route);
+  return free.at <= now ? undefined : judgeFull(call, { free, now });
 }
 
 /** Names the documents of a number's caps, where one applies to a call. */
@@ -99,9 +114,9 @@ export function simulate(
       const times = timesOf.get(hashedNumberOf(call));
       if (times === undefined) return undefined;
       const { caps } = schedule.capsOf(call.request, target.route);
-      const free = freeAt(times, caps, now);
-      if (free <= now) return undefined;
-      const name = caps.find((cap) => freeAt(times, [cap], now) === free)?.name ?? "";
+      const free = findFree(times, caps, now);
+      if (free.at <= now) return undefined;
+      const name = caps.find((cap) => freeAt(times, [cap], now) === free.at)?.name ?? "";
       const row = last === undefined ? undefined : { reason: last };
       return { verdict: judgeFull({ expiresAt, row }, { free, now }), name };
     },
@@ -128,7 +143,7 @@ export function take(
 ): Taking {
   const { dial } = claim;
   const { route } = dial.target;
-  let refused: { freeAt: number | undefined } | undefined;
+  let refused: { free: Free | undefined } | undefined;
   const settled = caps.count(claim, route, permit).then((count) => {
     refused = count.isCounted ? undefined : count;
     return count;
@@ -137,7 +152,7 @@ export function take(
     settled,
     verdict() {
       if (refused === undefined) return undefined;
-      const { freeAt: free } = refused;
+      const { free } = refused;
       if (free === undefined) return { kind: "hold", reason };
       return judgeFull(dial, { free, now: clock.now() });
     },

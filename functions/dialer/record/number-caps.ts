@@ -8,14 +8,15 @@ import { isReadable } from "#shared/ports/found-documents.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
 import type { DocumentChange } from "#shared/ports/documents.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { capDaysMax, freeAt, type FrequencyCap } from "#shared/telephony/frequency-cap.ts";
+import { findFree, type Free } from "#shared/rules/cap.ts";
+import { capDaysMax, type FrequencyCap } from "#shared/telephony/frequency-cap.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 const writeTries = 4;
 
-/** Result of counting a call towards its cap; `freeAt` in milliseconds since the epoch. */
-type CountedOrNot = { isCounted: true } | { isCounted: false; freeAt: number | undefined };
+/** Result of counting a call towards its cap. */
+type CountedOrNot = { isCounted: true } | { isCounted: false; free: Free | undefined };
 
 /** A claimed call that counts towards the caps of its number, as an entry of the number's document. */
 interface Counted {
@@ -29,7 +30,7 @@ type Entry = StoredDocument<"cap">["value"]["entries"][number];
 
 /**
  * @param elsewhere entries under other hashes: of the number's former forms, and of numbers that may be the same phone
- * @returns the entries with a call among them, or the time at which its number is free again, undefined if not known
+ * @returns the entries with a call among them, or when its number is free again, undefined if not known
  */
 function addEntry(
   entries: readonly Entry[],
@@ -39,7 +40,7 @@ function addEntry(
     at,
     elsewhere,
   }: { caps: readonly FrequencyCap[]; at: number; elsewhere: readonly Entry[] },
-): { next: Entry[] } | { freeAt: number | undefined } {
+): { next: Entry[] } | { free: Free | undefined } {
   const others = entries.filter((one) => one.call !== row.id);
   const own = entries.find((one) => one.call === row.id);
   // A process that claimed the call first may have died before it counted the call: then there is no
@@ -47,11 +48,11 @@ function addEntry(
   const hasEntry = row.resent && own !== undefined;
   // A later claim has counted the call while this holder was frozen: counting here would overwrite that entry.
   if (own !== undefined && own.at > (row.claimedAt ?? 0) && own.claim !== version) {
-    return { freeAt: undefined };
+    return { free: undefined };
   }
   const times = [...others, ...elsewhere].map((one) => one.at);
-  const free = freeAt(times, caps, at);
-  if (free > at && !hasEntry && mayHaveRung === undefined) return { freeAt: free };
+  const free = findFree(times, caps, at);
+  if (free.at > at && !hasEntry && mayHaveRung === undefined) return { free };
   return { next: [...others, { call: row.id, claim: version, at }] };
 }
 
@@ -175,7 +176,7 @@ export function createCaps(deps: CapDeps) {
      * seconds before, its number would be free too soon. A resend may ring now, so it takes a new timestamp in the
      * cap entry that it already has.
      *
-     * @returns true as `isCounted` if the call may go; otherwise the time at which its number is free again,
+     * @returns true as `isCounted` if the call may go; otherwise when its number is free again,
      * undefined if that is not known, or if there is no permit
      */
     async count(
@@ -184,7 +185,7 @@ export function createCaps(deps: CapDeps) {
       permit: Promise<{ permitAt: number } | undefined>,
     ): Promise<CountedOrNot> {
       const call = toCall(counted.row);
-      if (call === undefined) return { isCounted: false, freeAt: undefined };
+      if (call === undefined) return { isCounted: false, free: undefined };
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       if (!isCounted) return { isCounted: true };
       const keys = keysOf(call);
@@ -197,22 +198,22 @@ export function createCaps(deps: CapDeps) {
           const current = read.slice(0, keys.length);
           const elsewhere = unite(read.slice(keys.length));
           const added = addEntry(unite(current), counted, { caps, at, elsewhere });
-          if ("freeAt" in added) return { isCounted: false, freeAt: added.freeAt };
+          if ("free" in added) return { isCounted: false, free: added.free };
           if (await writeAll(keys, added.next, current)) return { isCounted: true };
         }
-        return { isCounted: false, freeAt: undefined };
+        return { isCounted: false, free: undefined };
       });
     },
 
-    /** Returns the time from which the caps permit a call, as read: now, if they do already. It counts nothing. */
-    async freeAt(call: Call, route: Route): Promise<number> {
+    /** Returns the times from which the caps permit a call, as read: now, if they do already. It counts nothing. */
+    async free(call: Call, route: Route): Promise<Free> {
       const { caps, isCounted } = settings.schedule.capsOf(call.request, route);
       const now = clock.now();
-      if (!isCounted) return now;
+      if (!isCounted) return { at: now, atBest: now };
       const keys = keysOf(call);
       const entries = unite(await readAll([...keys, ...otherKeysOf(call, keys)]));
       const times = entries.flatMap((one) => (one.call === call.id ? [] : one.at));
-      return freeAt(times, caps, now);
+      return findFree(times, caps, now);
     },
 
     /**

@@ -113,6 +113,24 @@ describe("a frequency cap", () => {
     expect(await entries(bench)).toHaveLength(1);
   });
 
+  it("ends no call while one in progress may still leave room", async () => {
+    const bench = capped({ ...one, expireAfterHours: 30 });
+    await sendTo(bench, 1);
+    await bench.simulate(60);
+    // They wait until the number is free, all at the same time.
+    const calls = await sendTo(bench, 3);
+    await bench.simulate(60);
+    bench.answer = async () => {
+      await bench.sleep(300);
+      const isLast = bench.dialed.length === 4;
+      return isLast ? { kind: "placed" } : { kind: "rejected", code: "http_400" };
+    };
+    await bench.simulate(25 * 3600);
+    const states = await statesOf(bench, calls);
+    expect(states.filter((state) => state === "REJECTED")).toHaveLength(2);
+    expect(states).toContain("PLACED");
+  });
+
   it("ends a call that expires before the number is free", async () => {
     const bench = capped({ expireAfterHours: 12 });
     const calls = await sendTo(bench, 3);

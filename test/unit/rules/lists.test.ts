@@ -314,9 +314,11 @@ function portsOf(refusing: readonly Port[]) {
     log: () => undefined,
     permit: Promise.resolve(has("permit") ? { permitAt: now } : undefined),
     caps: {
-      freeAt: async () => now,
+      free: async () => ({ at: now, atBest: now }),
       count: async () =>
-        has("cap") ? { isCounted: true } : { isCounted: false, freeAt: now + hourMs },
+        has("cap")
+          ? { isCounted: true }
+          : { isCounted: false, free: { at: now + hourMs, atBest: now } },
       release: give("cap"),
     },
     days: { enter: async () => has("day"), leave: give("day") },
