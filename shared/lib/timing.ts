@@ -55,6 +55,8 @@ export const permitAgeMsMax = { slow: 50, fast: 100 } as const;
  * machine busy is later than `permitAgeMsMax`.
  */
 export const latePermitMsMax = 500;
+/** The same for a process that knows that it alone takes permits of the pace. */
+export const lonePermitMsMax = 2_000;
 export const fastIntervalUsMax = 50_000;
 
 /** Maximum time from a claim to its request. A call under an older claim is not dialed. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
-import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
+import { permitUseOf, takeLeave, handOutPermits } from "#functions/dialer/record/permit-use.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { createDynamoDocuments } from "#shared/aws/dynamodb-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { countCalls, dayKeyOf } from "#shared/policy/day-counts.ts";
@@ -82,7 +82,7 @@ describe("DynamoDB as documents", () => {
     const table = await createTable();
     const { documents } = aProcess(table);
     const fast = toPace(100, 1);
-    const use: PermitUse = { leftAt: [], takes: [] };
+    const use = permitUseOf("a", createDialerMemory());
     /** Takes permits as 0.2.0 does: the item keeps whatever the update does not name. */
     const takeAsBefore = (at: number, count: number) =>
       engines().dynamo.send("UpdateItem", {
@@ -99,9 +99,14 @@ describe("DynamoDB as documents", () => {
       });
     for (let at = suiteNow; at < suiteNow + 3_000; at += 100) {
       await takeAsBefore(at, 6);
-      const request = { count: 2, notBefore: at, notAfter: at + 7_000 };
-      const takePermits = () => documents.takePermits(account, fast, request);
-      expect(await recordTake(use, { take: takePermits, now: () => at })).toHaveLength(2);
+      const taken = await handOutPermits(use, {
+        pace: fast,
+        count: 2,
+        leadMs: 0,
+        take: (request) => documents.takePermits(account, fast, request),
+        now: () => at,
+      });
+      expect(taken).toHaveLength(2);
       expect(takeLeave(use, at - 400, { pace: fast, now: at })).toBeUndefined();
     }
   });

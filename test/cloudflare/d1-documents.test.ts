@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
-import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
+import { permitUseOf, takeLeave, handOutPermits } from "#functions/dialer/record/permit-use.ts";
+import { createDialerMemory } from "#functions/dialer/runtime/memory.ts";
 import { createD1Documents } from "#shared/cloudflare/d1-documents.ts";
 import { randomId } from "#shared/lib/random.ts";
 import { toPace } from "#shared/telephony/rate.ts";
@@ -23,7 +23,7 @@ describeDocuments("D1", (now) => createDocuments(now), { runs: perTier({ quick: 
 it("leaves a process in doubt about others while 0.2.0, which counts none, takes permits too", async () => {
   const documents = await createDocuments(() => suiteNow);
   const pace = toPace(100, 1);
-  const use: PermitUse = { leftAt: [], takes: [] };
+  const use = permitUseOf("a", createDialerMemory());
   /** Takes permits as 0.2.0 does: it writes the document without a count. */
   const takeAsBefore = (at: number, count: number) =>
     LEDGER.prepare(
@@ -40,9 +40,13 @@ it("leaves a process in doubt about others while 0.2.0, which counts none, takes
     // Takes of growing numbers, so that a count that begins anew each time grows too.
     const count = 1 + (at - suiteNow) / 100;
     await takeAsBefore(at, 6);
-    const request = { count, notBefore: at, notAfter: at + 7_000 };
-    const take = () => documents.takePermits({ kind: "pace", key: "main" }, pace, request);
-    await recordTake(use, { take, now: () => at });
+    await handOutPermits(use, {
+      pace,
+      count,
+      leadMs: 0,
+      take: (request) => documents.takePermits({ kind: "pace", key: "main" }, pace, request),
+      now: () => at,
+    });
     expect(takeLeave(use, at - 400, { pace, now: at })).toBeUndefined();
   }
 });

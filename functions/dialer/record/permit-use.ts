@@ -1,26 +1,66 @@
-import { fastIntervalUsMax, latePermitMsMax, permitAgeMsMax } from "#shared/lib/timing.ts";
-import type { Pace, TakenPermits } from "#shared/telephony/rate.ts";
+import {
+  fastIntervalUsMax,
+  latePermitMsMax,
+  lonePermitMsMax,
+  permitAgeMsMax,
+  permitWaitMsMax,
+} from "#shared/lib/timing.ts";
+import type { Pace, PermitRequest, TakenPermits } from "#shared/telephony/rate.ts";
 import type { DialerMemory, PermitUse } from "../runtime/memory.ts";
 
 const secondMs = 1_000;
-/** Time for which a permit may be used in the same second as one of now. */
-const usedMs = secondMs + latePermitMsMax;
+/** Time for which permits are taken ahead, and after which they are no longer handed out. */
+const aheadMs = 200;
 
 export function permitUseOf(
   account: string,
   { permits }: Pick<DialerMemory, "permits">,
 ): PermitUse {
-  const known = permits.get(account) ?? { leftAt: [], takes: [] };
+  const known = permits.get(account) ?? { leftAt: [], takes: [], spare: [], aheadAt: -Infinity };
   permits.set(account, known);
   return known;
 }
 
-/** Takes permits, and records what the answer says. */
-export async function recordTake(
+/** Calls that need permits of an account's pace, and how permits are taken. */
+interface PermitCalls {
+  pace: Pace;
+  count: number;
+  /** Time after which a permit is taken that is to be used at its time, in milliseconds. */
+  leadMs: number;
+  take(window: PermitRequest): Promise<TakenPermits>;
+  now(): number;
+}
+
+/**
+ * Hands out permits to calls, in their order; fewer if the account has no more in time. Where they may be used late, they are
+ * for now, and those that were taken ahead go first.
+ */
+export async function handOutPermits(
   use: PermitUse,
-  { take, now }: { take: () => Promise<TakenPermits>; now(): number },
+  { pace, count, leadMs, take, now: readClock }: PermitCalls,
 ): Promise<readonly number[]> {
-  const { times, total } = await take();
+  const now = readClock();
+  const spent = spend(use, count, now);
+  const missing = count - spent.length;
+  if (missing === 0) return spent;
+  const isLate = mayLeaveLate(use, pace, { now, count: missing });
+  const ahead = isLate ? countAhead(use, pace, { now, count: missing }) : 0;
+  const taken = await take({
+    notBefore: isLate ? now : now + leadMs,
+    notAfter: now + permitWaitMsMax,
+    count: missing + ahead,
+  });
+  const times = recordTake(use, taken, readClock());
+  use.spare.push(...times.slice(missing));
+  return [...spent, ...times.slice(0, missing)];
+}
+
+/** Records what the answer to a taking says of this process and others. */
+function recordTake(
+  use: PermitUse,
+  { times, total }: TakenPermits,
+  now: number,
+): readonly number[] {
   const [firstAt] = times;
   if (total === undefined || firstAt === undefined) return times;
   // The count has begun anew: what others took before is not in it.
@@ -29,19 +69,19 @@ export async function recordTake(
     return times;
   }
   // Takes before the last one that is old enough are not needed.
-  const base = use.takes.findLastIndex((one) => one.firstAt <= now() - usedMs);
+  const base = use.takes.findLastIndex((one) => one.firstAt <= now - secondMs - lonePermitMsMax);
   use.takes = [...use.takes.slice(Math.max(0, base)), { firstAt, count: times.length, total }];
   return times;
 }
 
 /**
- * Returns how many permits of other processes may be used in this second: those taken in the time for which permits count, by
- * this process's own takes, and as many more for the time since the last of them. Infinite: it is not known, or too old.
+ * Returns how many permits of other processes may be used in this second, if each may be used `lateMs` after its time: by this
+ * process's own takes, and as many more for the time since the last of them. Infinite: it is not known, or too old.
  */
-function othersIn({ takes }: PermitUse, now: number): number {
+function othersIn({ takes }: PermitUse, now: number, lateMs: number): number {
   // All permits that were taken before a take are earlier than its own.
   const firstEver = takes.find(({ count, total }) => count === total);
-  const base = takes.findLast(({ firstAt }) => firstAt <= now - usedMs) ?? firstEver;
+  const base = takes.findLast(({ firstAt }) => firstAt <= now - secondMs - lateMs) ?? firstEver;
   if (base === undefined) return Infinity;
   const since = takes.filter(({ total }) => total > base.total);
   const own = since.reduce((sum, { count }) => sum + count, 0);
@@ -62,20 +102,44 @@ function mostIn(times: number, { intervalUs, burst }: Pace): number {
  * and at most 0.9 times, as what waits in a busy process leaves together.
  */
 function mostBesideOthers(use: PermitUse, pace: Pace, now: number): number {
-  return Math.min(mostIn(0.9, pace), mostIn(1.1, pace) - othersIn(use, now));
+  return Math.min(mostIn(0.9, pace), mostIn(1.1, pace) - othersIn(use, now, latePermitMsMax));
 }
 
 /**
  * True if so many more requests may leave late: their permits can be taken for now, and used once the answer has come. Where a
  * machine does less than the pace, waiting for a permit's time would hold up other calls.
  */
-export function mayLeaveLate(
+function mayLeaveLate(
   use: PermitUse,
   pace: Pace,
   { now, count }: { now: number; count: number },
 ): boolean {
   const sent = use.leftAt.filter((at) => at > now - secondMs).length;
   return isFast(pace) && mostBesideOthers(use, pace, now) >= sent + count;
+}
+
+/**
+ * Returns how many permits to take beside the `count` that are needed now: as many as these, or as this process has used in
+ * the last `aheadMs`, once in that time. They must all be free to leave late. Where a machine does less than the pace, a statement
+ * for a few calls each would take as much of it as their claims.
+ */
+function countAhead(
+  use: PermitUse,
+  pace: Pace,
+  { now, count }: { now: number; count: number },
+): number {
+  if (now < use.aheadAt + aheadMs) return 0;
+  const used = use.leftAt.filter((at) => at > now - aheadMs).length;
+  const ahead = Math.max(count, used);
+  if (!mayLeaveLate(use, pace, { now, count: count + ahead })) return 0;
+  use.aheadAt = now;
+  return ahead;
+}
+
+/** Hands out permits that were taken ahead, at most so many. Those whose request would have too little time left are void. */
+function spend(use: PermitUse, count: number, now: number): number[] {
+  use.spare = use.spare.filter((permitAt) => permitAt >= now - aheadMs);
+  return use.spare.splice(0, count);
 }
 
 /**
@@ -102,7 +166,8 @@ export function takeLeave(
   else if (isFast(pace)) {
     const most = mostBesideOthers(use, pace, now);
     const late = most < 1 ? Infinity : earliest(most);
-    if (late <= permitAt + latePermitMsMax) leaveAt = late;
+    const isAlone = othersIn(use, now, lonePermitMsMax) === 0;
+    if (late <= permitAt + (isAlone ? lonePermitMsMax : latePermitMsMax)) leaveAt = late;
   }
   if (leaveAt !== undefined) leftAt.push(leaveAt);
   return leaveAt;

@@ -1,4 +1,4 @@
-import { permitAgeMsMax, permitWaitMsMax } from "#shared/lib/timing.ts";
+import { permitAgeMsMax } from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { Documents } from "#shared/ports/documents.ts";
@@ -6,7 +6,7 @@ import type { Pace, PermitRequest } from "#shared/telephony/rate.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { paceKeyOf } from "#shared/rules/pace.ts";
 import { recordPermit } from "./paced-claims.ts";
-import { mayLeaveLate, permitUseOf, recordTake, takeLeave } from "./permit-use.ts";
+import { permitUseOf, takeLeave, handOutPermits } from "./permit-use.ts";
 import DataLoader from "dataloader";
 /** Maximum permits that one claim takes, if those before were void. */
 const permitsMax = 3;
@@ -26,14 +26,14 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
     const takeAll = async (paces: readonly Pace[]): Promise<(number | undefined)[]> => {
       const [pace] = paces;
       if (pace === undefined) return [];
-      const now = clock.now();
-      const use = permitUseOf(account, memory);
-      const count = paces.length;
-      const notBefore = mayLeaveLate(use, pace, { now, count }) ? now : now + leadMs(memory);
-      const window = { notBefore, notAfter: now + permitWaitMsMax, count };
-      const take = () => documents.takePermits(paceKeyOf(account), pace, window);
-      const permitTimes = await recordTake(use, { take, now: clock.now });
-      return paces.map((_, index) => permitTimes[index]);
+      const times = await handOutPermits(permitUseOf(account, memory), {
+        pace,
+        count: paces.length,
+        leadMs: leadMs(memory),
+        take: (window) => documents.takePermits(paceKeyOf(account), pace, window),
+        now: clock.now,
+      });
+      return paces.map((_, index) => times[index]);
     };
     return new DataLoader(takeAll, { cache: false });
   }

@@ -42,6 +42,9 @@ export interface PermitUse {
   leftAt: number[];
   /** Its takes of the last seconds: the time of their first permit, their permits, and those of all processes by then. */
   takes: { firstAt: number; count: number; total: number }[];
+  /** Permits taken ahead that no call has yet, and the time at which the last ones were asked for. */
+  spare: number[];
+  aheadAt: number;
 }
 
 /** State of one process, by what it is of. Losing it costs speed only. */

@@ -1,28 +1,46 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { recordTake, takeLeave } from "#functions/dialer/record/permit-use.ts";
-import { latePermitMsMax } from "#shared/lib/timing.ts";
-import type { PermitUse } from "#functions/dialer/runtime/memory.ts";
-import { grantPermits, listPermitTimes, type Pace, toPace } from "#shared/telephony/rate.ts";
+import { permitUseOf, takeLeave, handOutPermits } from "#functions/dialer/record/permit-use.ts";
+import { createDialerMemory, type PermitUse } from "#functions/dialer/runtime/memory.ts";
+import { latePermitMsMax, lonePermitMsMax, permitWaitMsMax } from "#shared/lib/timing.ts";
+import {
+  grantPermits,
+  listPermitTimes,
+  type Pace,
+  type PermitRequest,
+  type TakenPermits,
+  toPace,
+} from "#shared/telephony/rate.ts";
 import { perTier } from "#test/support/per-tier.ts";
 
-const fresh = (): PermitUse => ({ leftAt: [], takes: [] });
+const fresh = () => permitUseOf("a", createDialerMemory());
 const start = Date.parse("2026-06-01T10:00Z");
 
 /** A pace that processes take permits of. */
 function createStore(pace: Pace) {
   let [arrivalUs, total] = [0, 0];
-  const takeAt = (now: number, count: number) => {
-    const request = { count, notBefore: now, notAfter: now + 7_000 };
+  const asked: number[] = [];
+  const take = async (request: PermitRequest): Promise<TakenPermits> => {
+    asked.push(request.count);
     const { granted, baseUs, ...after } = grantPermits(arrivalUs, pace, request);
     [arrivalUs, total] = [after.arrivalUs, total + granted];
-    return { times: listPermitTimes(baseUs, pace, { granted, notBefore: now }), total };
+    return { times: listPermitTimes(baseUs, pace, { granted, ...request }), total };
   };
   return {
-    takeAt,
+    /** Counts of the permits that were asked for. */
+    asked,
+    /** Has another process take permits. */
+    byOther: (now: number, count: number) =>
+      take({ count, notBefore: now, notAfter: now + permitWaitMsMax }),
     /** Has a process take permits. */
-    by: (use: PermitUse, at: number, count = 1) =>
-      recordTake(use, { take: async () => takeAt(at, count), now: () => at }),
+    by: (use: PermitUse, at: number, count = 1, more: Pick<TakenPermits, "total"> = {}) =>
+      handOutPermits(use, {
+        pace,
+        count,
+        leadMs: 0,
+        take: async (request) => ({ ...(await take(request)), ...more }),
+        now: () => at,
+      }),
   };
 }
 
@@ -37,12 +55,12 @@ describe("a process that uses permits late", () => {
     return use;
   }
 
-  it("may do so within half a second where it alone takes them, at nearly the pace", async () => {
+  it("may do so for two seconds where it alone takes them, at nearly the pace", async () => {
     const use = await busy(createStore(pace));
-    expect(leave(use, start - latePermitMsMax)).toBe(start);
-    expect(leave(use, start - latePermitMsMax - 1)).toBeUndefined();
+    expect(leave(use, start - lonePermitMsMax)).toBe(start);
+    expect(leave(use, start - lonePermitMsMax - 1)).toBeUndefined();
     for (let n = 1; n < 90; n++) expect(leave(use, start - 300)).toBe(start);
-    expect(leave(use, start - 300)).toBeUndefined();
+    expect(leave(use, start - 300)).toBe(start + 1_000);
     // One that is on time may leave in any case.
     expect(leave(use, start - 100)).toBe(start);
   });
@@ -60,12 +78,26 @@ describe("a process that uses permits late", () => {
     expect(leave(second, start + 1_200, start + 1_600)).toBe(start + 1_600);
   });
 
+  it("may for half a second once it knows of another", async () => {
+    const store = createStore(pace);
+    const use = await busy(store);
+    await store.byOther(start, 1);
+    expect(leave(use, start - latePermitMsMax - 1)).toBe(start);
+    await store.by(use, start);
+    expect(leave(use, start - latePermitMsMax - 1)).toBeUndefined();
+    expect(leave(use, start - latePermitMsMax)).toBe(start);
+    for (let at = start; at <= start + 3_100; at += 100) {
+      await store.by(use, at);
+      expect([at, leave(use, at - 600, at) !== undefined]).toEqual([at, at === start + 3_100]);
+    }
+  });
+
   it("may send what others leave of the pace", async () => {
     const store = createStore(pace);
     const use = await busy(store);
     // The other takes 60 a second.
     for (let at = start; at < start + 2_000; at += 50) {
-      store.takeAt(at, 3);
+      await store.byOther(at, 3);
       await store.by(use, at);
     }
     const now = start + 2_000;
@@ -94,10 +126,7 @@ describe("a process that uses permits late", () => {
     const use = await busy(store);
     for (let at = start + 10; at < start + 3_000; at += 50) {
       // Each write of the other leaves no count, so that this process's own is the first one again.
-      await recordTake(use, {
-        take: async () => ({ ...store.takeAt(at, 1), total: 1 }),
-        now: () => at,
-      });
+      await store.by(use, at, 1, { total: 1 });
       expect(leave(use, at - 400, at)).toBeUndefined();
     }
   });
@@ -105,16 +134,113 @@ describe("a process that uses permits late", () => {
   it("does not know others after the count has begun anew", async () => {
     const use = await busy(createStore(pace));
     const anew = createStore(pace);
-    anew.takeAt(start, 3);
+    await anew.byOther(start, 3);
     await anew.by(use, start + 10);
     expect(leave(use, start - 400, start + 10)).toBeUndefined();
   });
 });
 
+describe("a process that takes permits ahead", () => {
+  const pace = toPace(500, 1);
+  /** Has a process take permits for some calls, which leave at once. */
+  async function sendAt(store: ReturnType<typeof createStore>, use: PermitUse, at: number) {
+    for (const permitAt of await store.by(use, at, 5)) takeLeave(use, permitAt, { pace, now: at });
+  }
+
+  it("takes as many as it needs now or has used in a fifth of a second, once in that time", async () => {
+    const [store, use] = [createStore(pace), fresh()];
+    for (let at = start; at < start + 600; at += 20) await sendAt(store, use, at);
+    // Before the first answer a process does not know whether it may be late.
+    const [first, second, ...later] = store.asked;
+    expect([first, second]).toEqual([5, 10]);
+    // 49 and 45 requests left in the fifth of a second before.
+    expect(later.filter((count) => count > 5)).toEqual([54, 50]);
+    expect(later).toHaveLength(10);
+  });
+
+  it("hands them out first, while a request under them has time to leave", async () => {
+    const [store, use] = [createStore(pace), fresh()];
+    await store.by(use, start, 5);
+    const first = await store.by(use, start + 100, 5);
+    const ahead = await store.by(use, start + 300, 3);
+    expect(ahead).toEqual([110, 112, 114].map((ms) => start + ms));
+    expect(first.at(-1)).toBe(start + 108);
+    expect(await store.by(use, start + 319, 1)).toEqual([start + 319]);
+    expect(store.asked).toEqual([5, 10, 2]);
+  });
+
+  it("takes none ahead where it uses nearly the pace, or others do", async () => {
+    const [store, use] = [createStore(toPace(50, 1)), fresh()];
+    for (let at = start; at < start + 3_000; at += 100) await sendAt(store, use, at);
+    const before = store.asked.length;
+    for (let at = start + 3_000; at < start + 6_000; at += 100) await sendAt(store, use, at);
+    expect(new Set(store.asked.slice(before))).toEqual(new Set([5]));
+    const [shared, other] = [createStore(pace), fresh()];
+    for (let at = start; at < start + 3_000; at += 100) {
+      await shared.byOther(at, 45);
+      await sendAt(shared, other, at);
+    }
+    const counts = shared.asked.filter((count) => count !== 45);
+    expect(new Set(counts)).toEqual(new Set([5]));
+  });
+
+  it("leaves calls without a permit where there are no more in time", async () => {
+    const [store, use] = [createStore(pace), fresh()];
+    await store.byOther(start, 3_499);
+    expect(await store.by(use, start, 5)).toHaveLength(2);
+  });
+});
+
 describe("permits that are used late", () => {
+  it("let several processes send at most 1.5 times their pace in any second", () => {
+    const aProcess = fc.record({
+      fromMs: fc.integer({ min: 0, max: 6_000 }),
+      untilMs: fc.integer({ min: 1_000, max: 12_000 }),
+      lagMs: fc.constantFrom(0, 50, 300, 450, 1_000, 1_900),
+      everyMs: fc.constantFrom(20, 50, 100, 300),
+      share: fc.constantFrom(0.1, 0.3, 0.6, 1),
+    });
+    return fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(50, 300, 1_000),
+        fc.array(aProcess, { minLength: 1, maxLength: 4 }),
+        async (rate, drawn) => {
+          const pace = toPace(rate, 1);
+          const store = createStore(pace);
+          const processes = drawn.map((one) => ({ ...one, use: fresh() }));
+          const asked: { use: PermitUse; permitAt: number; at: number }[] = [];
+          const left: number[] = [];
+          for (let ms = 0; ms < 14_000; ms += 10) {
+            const now = start + ms;
+            for (const { use, fromMs, untilMs, everyMs, share, lagMs } of processes) {
+              if (ms < fromMs || ms > fromMs + untilMs || (ms - fromMs) % everyMs >= 10) continue;
+              const count = Math.ceil((rate * share * everyMs) / 1_000);
+              for (const permitAt of await store.by(use, now, count)) {
+                asked.push({ use, permitAt, at: Math.max(now, permitAt) + lagMs });
+              }
+            }
+            for (const one of asked.splice(0)) {
+              if (one.at > now) asked.push(one);
+              else
+                left.push(
+                  ...[takeLeave(one.use, one.permitAt, { pace, now })].flatMap((at) => at ?? []),
+                );
+            }
+          }
+          left.sort((a, b) => a - b);
+          for (const [index, at] of left.entries()) {
+            const most = Math.floor(1.5 * rate) + 1;
+            expect(at - (left[index - most] ?? -Infinity)).toBeGreaterThanOrEqual(1_000);
+          }
+        },
+      ),
+      { numRuns: perTier({ quick: 30, long: 300 }) },
+    );
+  });
+
   it("let a process send at most 1.1 times its pace in any second", () => {
     const aLag = fc.record({
-      lagMs: fc.constantFrom(0, 20, 80, 300, 450, 900),
+      lagMs: fc.constantFrom(0, 20, 80, 300, 450, 900, 1_900),
       takes: fc.integer({ min: 1, max: 30 }),
       count: fc.constantFrom(1, 5, 25, 100),
       everyMs: fc.constantFrom(0, 5, 20, 100, 400),

@@ -22,8 +22,9 @@ function chainsOf(timing: typeof constants): Chain[] {
     ],
     [
       "a claim would be too old for a permit that is used late",
-      permitWaitMsMax + timing.latePermitMsMax,
-      claimAgeMsMax,
+      timing.latePermitMsMax,
+      timing.lonePermitMsMax,
+      claimAgeMsMax - permitWaitMsMax,
     ],
     [
       "permits would be planned that no call waits for",
