@@ -11,7 +11,7 @@ import { ends, halts, trusted } from "#shared/rules/gates.ts";
 import { findVerdict, toDecided } from "#shared/rules/rule.ts";
 import { appendEntry, cancelledCallEntry } from "#shared/policy/journal-entries.ts";
 import { planNextTry, toNextCall } from "#shared/policy/next-try.ts";
-import { readLastTries } from "#shared/ports/last-tries.ts";
+import { readLastTries, readTries } from "#shared/ports/last-tries.ts";
 import { type DecisionFacts, toDecisionFacts } from "../decide/decide-delivered.ts";
 import { awaitAnalysis, completeEnded, withWish } from "./call-backs.ts";
 import type { Analysis } from "#shared/providers/provider.ts";
@@ -150,7 +150,7 @@ export async function cancelNextTry(
 
 /**
  * Ends the retries of a placed call that has rung under another claim, too: its callee may have talked, whatever its own
- * result says. A promised call-back stays.
+ * result says. A call-back stays that it or a later try has promised.
  *
  * @returns false if another writer has changed the row
  */
@@ -158,7 +158,9 @@ export async function endRetries(
   row: CallRow,
   deps: RowDeps & Pick<DialerDeps, "journal">,
 ): Promise<boolean> {
-  if (row.tries === undefined || isCallBackNext(row)) return true;
+  if (row.tries === undefined) return true;
+  const [chain = []] = (await readTries([row], (ids) => deps.ledger.read(ids))).values();
+  if (chain.some(isCallBackNext)) return true;
   const note = (one: CallRow, { version, at }: Write) => {
     const step = { at, state: one.state, reason: contradicted };
     return isContradicted(one) ? undefined : { ...one, history: [...one.history, step], version };

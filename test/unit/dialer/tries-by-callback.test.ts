@@ -69,10 +69,14 @@ describe("a call that rang under a claim whose own answer said otherwise, and wa
     await bench.simulate(30);
     const { state, released = [], claims } = await rowOf(bench, call);
     expect([state, released.length, claims.length]).toEqual(["PLACED", 1, 1]);
-    const tell = async ([claim = ""]: string[], result: CallResult, wished?: string) => {
+    const tell = async (
+      [claim = ""]: string[],
+      result: CallResult,
+      { wished, id = call.id }: { wished?: string; id?: string } = {},
+    ) => {
       bench.told = async () => ({ kind: "reported", result, wished });
       const of = { kind: "callback", account: "webhook", signed } as const;
-      await bench.eventsQueue.send({ ...of, call: { id: call.id, claim } });
+      await bench.eventsQueue.send({ ...of, call: { id, claim } });
       await bench.deliverEvents();
     };
     return { bench, call, second: { id: toTryId(call.id, 2) }, released, claims, tell };
@@ -118,11 +122,29 @@ describe("a call that rang under a claim whose own answer said otherwise, and wa
     expect(bench.eventsOf("call.placed_late")).toEqual([]);
   });
 
+  it("is called back as its retry has promised", async () => {
+    const { bench, call, second, released, claims, tell } = await dialTwice({
+      callBacks: { within: "3d", most: 1 },
+    });
+    await tell(claims, busy);
+    await bench.simulate(16 * 60);
+    expect(idsDialed(bench)).toEqual([call.id, call.id, second.id]);
+    const wished = new Date(bench.now() + 120 * minuteMs).toISOString();
+    await tell((await rowOf(bench, second)).claims, completed, { wished, id: second.id });
+    const third = { id: toTryId(call.id, 3) };
+    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", reason: "call_back" });
+    await tell(released, completed);
+    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", reason: "call_back" });
+    await bench.simulate(121 * 60);
+    expect(idsDialed(bench).slice(3)).toEqual([third.id]);
+  });
+
   it("is called back as promised", async () => {
     const { bench, second, released, claims, tell } = await dialTwice({
       callBacks: { within: "3d", most: 1 },
     });
-    await tell(claims, completed, new Date(bench.now() + 120 * minuteMs).toISOString());
+    const wished = new Date(bench.now() + 120 * minuteMs).toISOString();
+    await tell(claims, completed, { wished });
     await tell(released, completed);
     expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "call_back" });
   });
