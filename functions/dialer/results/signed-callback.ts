@@ -267,7 +267,8 @@ function findClaim(
   if (call !== undefined) {
     const { claim } = call;
     // A receiver that ignores repeated requests has made one call, and reports it to the address of the first one.
-    const isOneCall = row.state === "PLACED" && isIdempotent(row.route) && hasRung(report.result);
+    const isOneCall =
+      isOfAccount && row.state === "PLACED" && isIdempotent(row.route) && hasRung(report.result);
     if ((isOneCall && released.includes(claim)) || claims.includes(claim))
       return isOfAccount ? { claim, standing: "own" } : undefined;
     // The address proves that the claim was made for this account.

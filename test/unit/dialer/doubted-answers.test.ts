@@ -94,6 +94,23 @@ describe("a signed callback of a call whose own answer said that nothing was pla
     expect(idsDialed(bench)).toHaveLength(1);
   });
 
+  it("lists its opt-out and raises an alarm though another account, whose receiver ignores repeats, placed the call", async () => {
+    const bench = createBench();
+    bench.told = async () => ({ kind: "reported", result: talked, optedOut: true });
+    const { row, claim } = await answered(bench, refusal);
+    const other = routeFrom("webhook", { ...webhook, provider: "other" });
+    const placed = { state: "PLACED", version: "placed", lane: null, dueAt: null } as const;
+    await put(bench, {
+      ...row,
+      ...placed,
+      claims: ["next"],
+      route: { ...other, idempotent: true },
+    });
+    expect(await report(bench, row, claim)).toEqual(["ack"]);
+    expect(bench.eventsOf("call.placed_late")).toMatchObject([{ state: "PLACED" }]);
+    expect(await documentOf(bench, "do-not-call", row.numberHash)).toBeDefined();
+  });
+
   it("counts towards the caps of its number again", async () => {
     const bench = createBench();
     const { row, claim } = await answered(bench, refusal);
