@@ -238,6 +238,33 @@ describe("permits that are used late", () => {
     );
   });
 
+  it("let two processes send at most twice their pace if one goes on after a stall as the other begins", async () => {
+    const pace = toPace(100, 1);
+    const store = createStore(pace);
+    const [stalled, other] = [fresh(), fresh()];
+    const waiting: number[] = [];
+    const left: number[] = [];
+    for (let ms = 0; ms < 8_000; ms += 10) {
+      const now = start + ms;
+      const permits = ms % 100 === 0 && ms <= 6_000 ? await store.by(stalled, now, 10) : [];
+      waiting.push(...permits);
+      const isStalled = ms > 5_000 && ms < 6_010;
+      if (!isStalled) {
+        for (const permitAt of waiting.splice(0))
+          left.push(...[takeLeave(stalled, permitAt, { pace, now })].flatMap((at) => at ?? []));
+      }
+      if (ms >= 6_010) {
+        for (const permitAt of await store.by(other, now, 1))
+          left.push(...[takeLeave(other, permitAt, { pace, now })].flatMap((at) => at ?? []));
+      }
+    }
+    left.sort((a, b) => a - b);
+    const inSecond = (from: number) => left.filter((at) => at >= from && at < from + 1_000);
+    const most = Math.max(...left.map((at) => inSecond(at).length));
+    expect(most).toBeGreaterThan(150);
+    expect(most).toBeLessThanOrEqual(201);
+  });
+
   it("let a process send at most 1.1 times its pace in any second", () => {
     const aLag = fc.record({
       lagMs: fc.constantFrom(0, 20, 80, 300, 450, 900, 1_900),
