@@ -14,7 +14,12 @@ export function isContradicted({ history }: Pick<CallRow, "history">): boolean {
   return history.some(({ reason }) => reason === contradicted);
 }
 
+/** True if a placed call has ended so that another call was named after it. */
+export function isFollowed({ next, result }: Pick<CallRow, "next" | "result">): boolean {
+  return next !== undefined && hasEnded(result);
+}
+
 /** True if a placed call has ended so that another try was named in its stead, and nothing has contradicted its end. */
-export function isSuperseded({ next, result, history }: CallRow): boolean {
-  return next !== undefined && hasEnded(result) && !isContradicted({ history });
+export function isSuperseded(row: CallRow): boolean {
+  return isFollowed(row) && !isContradicted(row);
 }

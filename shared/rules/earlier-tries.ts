@@ -1,5 +1,5 @@
 import type { CallRow } from "../calls/call-row.ts";
-import { isSuperseded } from "../calls/ended.ts";
+import { isFollowed, isSuperseded } from "../calls/ended.ts";
 import { states } from "../calls/states.ts";
 import type { Log } from "../lib/log.ts";
 import type { CallLedger } from "../ports/ledger.ts";
@@ -16,13 +16,17 @@ export function take({ row }: ClaimedCall, deps: { ledger: CallLedger; log: Log 
 }
 
 async function judge(
-  { id, ancestors }: CallRow,
+  { id, ancestors, tries }: CallRow,
   { ledger, log }: { ledger: CallLedger; log: Log },
 ): Promise<Verdict | undefined> {
   if (ancestors.length === 0) return undefined;
   const { rows, unreadable } = await ledger.read(ancestors);
-  // A try follows a call only if the call has ended in a way for which its agent's `retry` makes another.
-  const inTheWay = rows.filter((row) => !isSuperseded(row));
+  // A try follows a call only if the call has ended in a way for which its agent's `retry` makes another. The last call
+  // before a call-back has promised it, whatever the ends of earlier ones were.
+  const promisedBy = tries?.promisedAt === undefined ? undefined : ancestors.at(-1);
+  const isPast = (row: CallRow) =>
+    promisedBy === undefined || row.id === promisedBy ? isSuperseded(row) : isFollowed(row);
+  const inTheWay = rows.filter((row) => !isPast(row));
   const ancestorFacts = inTheWay.map(({ state }) => states[state]);
   if (ancestorFacts.some(({ placed }) => placed === "yes")) {
     log("alarm", "call.placed_before", { call_id: id });

@@ -122,21 +122,34 @@ describe("a call that rang under a claim whose own answer said otherwise, and wa
     expect(bench.eventsOf("call.placed_late")).toEqual([]);
   });
 
-  it("is called back as its retry has promised", async () => {
-    const { bench, call, second, released, claims, tell } = await dialTwice({
-      callBacks: { within: "3d", most: 1 },
-    });
+  it.each([true, false])(
+    "is called back as its retry has promised, before that is known: %s",
+    async (isFirst) => {
+      const { bench, call, second, released, claims, tell } = await dialTwice({
+        callBacks: { within: "3d", most: 1 },
+      });
+      await tell(claims, busy);
+      await bench.simulate(16 * 60);
+      expect(idsDialed(bench)).toEqual([call.id, call.id, second.id]);
+      if (!isFirst) await tell(released, completed);
+      const wished = new Date(bench.now() + 120 * minuteMs).toISOString();
+      await tell((await rowOf(bench, second)).claims, completed, { wished, id: second.id });
+      const third = { id: toTryId(call.id, 3) };
+      expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", reason: "call_back" });
+      if (isFirst) await tell(released, completed);
+      await bench.simulate(121 * 60);
+      expect(idsDialed(bench).slice(3)).toEqual([third.id]);
+    },
+  );
+
+  it("is not tried a third time after a retry that was dialed before that was known", async () => {
+    const { bench, call, second, released, claims, tell } = await dialTwice();
     await tell(claims, busy);
     await bench.simulate(16 * 60);
-    expect(idsDialed(bench)).toEqual([call.id, call.id, second.id]);
-    const wished = new Date(bench.now() + 120 * minuteMs).toISOString();
-    await tell((await rowOf(bench, second)).claims, completed, { wished, id: second.id });
-    const third = { id: toTryId(call.id, 3) };
-    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", reason: "call_back" });
     await tell(released, completed);
-    expect(await rowOf(bench, third)).toMatchObject({ state: "WAITING", reason: "call_back" });
-    await bench.simulate(121 * 60);
-    expect(idsDialed(bench).slice(3)).toEqual([third.id]);
+    await tell((await rowOf(bench, second)).claims, busy, { id: second.id });
+    await bench.simulate(16 * 60);
+    expect(idsDialed(bench)).toEqual([call.id, call.id, second.id]);
   });
 
   it("is called back as promised", async () => {
