@@ -32,6 +32,14 @@ export function hasRung(result: Pick<CallResult, "status"> | undefined): boolean
   return result !== undefined && ringing.has(result.status);
 }
 
+/** Results of calls that rang, and to which nobody reacted. */
+const unanswered: ReadonlySet<string> = /* @__PURE__ */ new Set(["busy", "no_answer"]);
+
+/** True if a call's callee, or a machine, answered or declined it. */
+export function wasAnswered(result: Pick<CallResult, "status"> | undefined): boolean {
+  return result !== undefined && hasRung(result) && !unanswered.has(result.status);
+}
+
 /**
  * Applies a signed proof that a claim placed the call: the row becomes PLACED under that claim. A call that is being
  * dialed, or was placed under a claim that is newer, stays as it is.

@@ -149,8 +149,8 @@ export async function cancelNextTry(
 }
 
 /**
- * Ends the retries of a placed call that has rung under another claim, too: its callee may have talked, whatever its own
- * result says. A call-back stays that it or a later try has promised.
+ * Ends the retries of a placed call that was answered or declined under another claim, whatever its own result says. A
+ * call-back stays that it or a later try has promised.
  *
  * @returns false if another writer has changed the row
  */

@@ -3,7 +3,7 @@ import { requireReadable } from "#shared/ports/unreadable.ts";
 import type { Route } from "#shared/calls/call-request.ts";
 import { findCallId } from "#shared/calls/ids.ts";
 import { type CallRow, isIdempotent } from "#shared/calls/call-row.ts";
-import { hasRung, proveClaimPlaced } from "#shared/calls/lost-claim.ts";
+import { hasRung, proveClaimPlaced, wasAnswered } from "#shared/calls/lost-claim.ts";
 import { states } from "#shared/calls/states.ts";
 import type { LogFields } from "#shared/lib/log.ts";
 import { onConflict, retry } from "#shared/lib/retry.ts";
@@ -197,8 +197,8 @@ async function settleFound(
  * counted again.
  *
  * @param isRefused true if the claim's own answer said that nothing was placed
- * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays. If both rang,
- * no retry follows
+ * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays. If
+ * the older one was answered or declined, no retry follows
  * @throws ConflictError if another writer has changed the row
  */
 async function proveClaim(
@@ -220,7 +220,7 @@ async function proveClaim(
   const isProved = changed.length > 0;
   if (!isProved) await giveBack?.();
   if (conflicts > 0) throw conflict();
-  if (!isProved && hasRung(report.result) && !(await endRetries(row, deps))) throw conflict();
+  if (!isProved && wasAnswered(report.result) && !(await endRetries(row, deps))) throw conflict();
   if (!isProved || isRefused || ["REDIALED", "CANCELLED"].includes(state)) {
     deps.log("alarm", "call.placed_late", { call_id: id, state });
   }

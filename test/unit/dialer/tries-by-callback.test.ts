@@ -105,12 +105,25 @@ describe("a call that rang under a claim whose own answer said otherwise, and wa
     expect(bench.eventsOf("result.contradicted")).toEqual([]);
   });
 
-  it("is tried again where that phone did not ring", async () => {
-    const { bench, second, released, claims, tell } = await dialTwice();
-    await tell(claims, busy);
-    await tell(released, { ...nothing, status: "failed" });
-    expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
-  });
+  it.each(["failed", "busy", "no_answer"] as const)(
+    "is tried again where nobody answered that phone: %s",
+    async (status) => {
+      const { bench, second, released, claims, tell } = await dialTwice();
+      await tell(claims, busy);
+      await tell(released, { ...nothing, status });
+      expect(await rowOf(bench, second)).toMatchObject({ state: "WAITING", reason: "retry" });
+    },
+  );
+
+  it.each(["voicemail", "declined"] as const)(
+    "is not tried again where that phone was answered or declined: %s",
+    async (status) => {
+      const { bench, second, released, claims, tell } = await dialTwice();
+      await tell(claims, busy);
+      await tell(released, { ...nothing, status });
+      expect(await rowOf(bench, second)).toMatchObject({ state: "CANCELLED" });
+    },
+  );
 
   it("has one result where its receiver ignores repeated requests, and is tried again by it", async () => {
     const { bench, call, second, released, tell } = await dialTwice({ idempotent: true });
