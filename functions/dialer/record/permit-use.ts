@@ -119,8 +119,8 @@ function mayLeaveLate(
 }
 
 /**
- * Returns how many permits to take beside the `count` that are needed now: as many as these, or as this process has used in
- * the last `aheadMs`, once in that time. They must all be free to leave late. Where a machine does less than the pace, a statement
+ * Returns how many permits to take beside the `count` that are needed now: with these as many as this process has used in the
+ * last `aheadMs`, once in that time. They must all be free to leave late. Where a machine does less than the pace, a statement
  * for a few calls each would take as much of it as their claims.
  */
 function countAhead(
@@ -130,8 +130,8 @@ function countAhead(
 ): number {
   if (now < use.aheadAt + aheadMs) return 0;
   const used = use.leftAt.filter((at) => at > now - aheadMs).length;
-  const ahead = Math.max(count, used);
-  if (!mayLeaveLate(use, pace, { now, count: count + ahead })) return 0;
+  const ahead = Math.max(0, used - count);
+  if (ahead === 0 || !mayLeaveLate(use, pace, { now, count: used })) return 0;
   use.aheadAt = now;
   return ahead;
 }
