@@ -9,7 +9,7 @@ export function hasEnded(result: CallResult | null | undefined): boolean {
   return result != null && result.status !== "live" && result.status !== "unknown";
 }
 
-/** True if what a call's provider has reported tells of two different ends. */
+/** True if a call's provider has named two different ends of it. */
 export function isContradicted({ history }: Pick<CallRow, "history">): boolean {
   return history.some(({ reason }) => reason === contradicted);
 }

@@ -161,11 +161,11 @@ export async function endRetries(
   if (row.tries === undefined) return true;
   const [chain = []] = (await readTries([row], (ids) => deps.ledger.read(ids))).values();
   if (chain.some(isCallBackNext)) return true;
-  const note = (one: CallRow, { version, at }: Write) => {
+  const addContradiction = (one: CallRow, { version, at }: Write) => {
     const step = { at, state: one.state, reason: contradicted };
     return isContradicted(one) ? undefined : { ...one, history: [...one.history, step], version };
   };
-  const { conflicts } = await changeRows([row], note, deps);
+  const { conflicts } = await changeRows([row], addContradiction, deps);
   if (conflicts > 0) return false;
   await cancelNextTry(row, deps);
   return true;
