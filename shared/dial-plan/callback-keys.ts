@@ -1,3 +1,4 @@
+import { getOrMake } from "../lib/get-or-make.ts";
 import type { KeyObject } from "node:crypto";
 import { parseSigningKey } from "../lib/standard-webhooks.ts";
 import type { DialPlan } from "./plan-schema.ts";
@@ -36,8 +37,6 @@ export function createCallbackKeys(
       if (isLocal) return undefined;
       throw new Error(`${variable} is not set`);
     }
-    const key = keys.get(account) ?? parseSigningKey(secret, variable);
-    keys.set(account, key);
-    return key;
+    return getOrMake(keys, account, () => parseSigningKey(secret, variable));
   };
 }

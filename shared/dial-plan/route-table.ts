@@ -5,6 +5,7 @@ import {
   sandboxType,
   toSandboxRoute,
 } from "../calls/call-request.ts";
+import { getOrMake } from "../lib/get-or-make.ts";
 import type * as z from "../lib/zod.ts";
 import type { AccountName, ClientOfMode, Mode } from "../calls/ids.ts";
 import { isPlannedType, type ProviderType } from "../calls/provider-types.ts";
@@ -72,18 +73,11 @@ export function createRouteTable(plan: DialPlan, kinds: RouteKinds): RouteTable 
     find({ client, mode, agentId }) {
       const own = findAgentRoute(agentId, plan);
       if (own === undefined || mode === "live") return own;
-      const ofClient = sandboxes.get(client) ?? new Map<Route, Route>();
-      sandboxes.set(client, ofClient);
-      const sandbox = ofClient.get(own) ?? toSandboxRoute(client, own);
-      ofClient.set(own, sandbox);
-      return sandbox;
+      const ofClient = getOrMake(sandboxes, client, () => new Map<Route, Route>());
+      return getOrMake(ofClient, own, () => toSandboxRoute(client, own));
     },
     check: (name) => findCheck(name, plan),
-    account(route) {
-      const account = accountsByRoute.get(route) ?? findAccount(route);
-      accountsByRoute.set(route, account);
-      return account;
-    },
+    account: (route) => getOrMake(accountsByRoute, route, findAccount),
   };
 }
 

@@ -3,6 +3,7 @@ import type { CallRequest, Route } from "../calls/call-request.ts";
 import { findHours, listRegions } from "./plan-hours.ts";
 import type { DialPlan } from "./plan-schema.ts";
 import type { RouteTable } from "./route-table.ts";
+import { getOrMake } from "../lib/get-or-make.ts";
 import type { Log } from "../lib/log.ts";
 import { countryOf } from "../telephony/phone-number.ts";
 import {
@@ -102,18 +103,15 @@ function createRules(plan: DialPlan): RulesOf {
       isCounted: [...sets.values(), ...ofPosition].some(({ caps }) => caps.length > 0),
     };
   };
-  /** Rules by the set's name, then by the country and the regions of the number. */
-  const rulesBySet = new Map<string, Map<string, Rules>>();
+  /** Rules by the set's name, then by the regions of the number, then by its country. */
+  const rulesBySet = new Map<string, Map<string, Map<string, Rules>>>();
   const regionsOf = createRegionWords(regions);
   const find = ({ phone_number }: CallRequest, route: Route): Rules => {
     const set = setNameOf(route);
     const country = countries.size === 0 ? "" : (countryOf(phone_number) ?? "");
-    const destination = country + regionsOf(phone_number);
-    const rulesByDestination = rulesBySet.get(set) ?? new Map<string, Rules>();
-    rulesBySet.set(set, rulesByDestination);
-    const rules = rulesByDestination.get(destination) ?? create(set, country, phone_number);
-    rulesByDestination.set(destination, rules);
-    return rules;
+    const byRegions = getOrMake(rulesBySet, set, () => new Map<string, Map<string, Rules>>());
+    const byCountry = getOrMake(byRegions, regionsOf(phone_number), () => new Map<string, Rules>());
+    return getOrMake(byCountry, country, () => create(set, country, phone_number));
   };
   /** The last result, cached because decisions on one call need its rules several times. */
   let last: { request: CallRequest; route: Route; rules: Rules } | undefined;
@@ -245,8 +243,7 @@ function createOpenings({ plan, rulesOf, zonesNamed }: OpeningDeps) {
     if (first === undefined) first = { rules, zones, opening };
     else {
       openings ??= new Map();
-      const known = openings.get(rules) ?? new Map<string | readonly string[], Opening>();
-      openings.set(rules, known.set(zones, opening));
+      getOrMake(openings, rules, () => new Map()).set(zones, opening);
     }
     return opening;
   };

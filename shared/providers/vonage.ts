@@ -20,6 +20,7 @@
  * `start_time`, so the list's filters select the period. A call exists in one region, and a request that reaches
  * another region does not find it (…/guides/troubleshooting), so finding nothing proves nothing.
  */
+import { getOrMake } from "../lib/get-or-make.ts";
 import { httpsUrl } from "../lib/https-url.ts";
 import { randomId } from "../lib/random.ts";
 import * as z from "../lib/zod.ts";
@@ -67,11 +68,8 @@ const callSecondsMax = 7_200;
 
 export const vonage = /* @__PURE__ */ defineProvider(vonageRoutes, ({ secret, fetch, now }) => {
   const keys = new Map<string, Promise<CryptoKey>>();
-  const keyOf = (account: string) => {
-    const key = keys.get(account) ?? readKey(secret(account, "PRIVATE_KEY") ?? "");
-    keys.set(account, key);
-    return key;
-  };
+  const keyOf = (account: string) =>
+    getOrMake(keys, account, () => readKey(secret(account, "PRIVATE_KEY") ?? ""));
   const apiOf = async ({ account, baseUrl = "https://api.nexmo.com" }: VonageRoute) => {
     const applicationId = secret(account, "APPLICATION_ID") ?? "";
     const token = await signToken(applicationId, await keyOf(account), now());

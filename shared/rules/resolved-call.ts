@@ -1,3 +1,4 @@
+import { getOrMake } from "../lib/get-or-make.ts";
 import type { Call, Route } from "../calls/call-request.ts";
 import { backlogOf, type CallRow, type ClientAgent } from "../calls/call-row.ts";
 import { type ClientOfMode, hashedNumberOf, type Mode } from "../calls/ids.ts";
@@ -89,11 +90,8 @@ export function createResolver(
   const backlogs = new Map<string, Map<string, Resolved>>();
 
   function find({ client, mode, agentId }: ClientAgent & ClientOfMode): Resolved {
-    const ofClient = backlogs.get(client) ?? new Map<string, Resolved>();
-    backlogs.set(client, ofClient);
-    const found = ofClient.get(agentId) ?? resolveBacklog({ client, mode, agentId }, table);
-    ofClient.set(agentId, found);
-    return found;
+    const ofClient = getOrMake(backlogs, client, () => new Map<string, Resolved>());
+    return getOrMake(ofClient, agentId, () => resolveBacklog({ client, mode, agentId }, table));
   }
 
   return {

@@ -1,3 +1,4 @@
+import { getOrMake } from "../lib/get-or-make.ts";
 import { type HoursRule, parseDay, weeklyHoursSchema } from "./calling-hours.ts";
 import type { FrequencyCap } from "./frequency-cap.ts";
 import { dayMs } from "../lib/units.ts";
@@ -67,11 +68,7 @@ export function holidays({
     }
     return days;
   };
-  const isIn = (year: number, day: number) => {
-    const days = years.get(year) ?? daysOf(year);
-    years.set(year, days);
-    return days.has(day);
-  };
+  const isIn = (year: number, day: number) => getOrMake(years, year, daysOf).has(day);
   return (day) => {
     const year = new Date(day * dayMs).getUTCFullYear();
     // New Year on a Saturday may be observed on the last day of the year before.

@@ -272,15 +272,14 @@ function claimOf({
     return (national) => beginning.test(national);
   }
   if (pattern === undefined) return () => true;
-  const any = whole(pattern);
   const byLengths = Map.groupBy(kinds, ({ lengths }) => lengths);
-  // Kinds of the same lengths are one pattern: most have the same, and each test takes time.
+  // A number matches both its country's pattern and a kind's. Each test of a pattern takes time, so there are as few as
+  // lengths.
   const compiled = Array.from(byLengths, ([lengths, same]) => ({
     lengths: numbersIn(lengths),
-    pattern: whole(same.map((kind) => kind.pattern).join("|")),
+    pattern: whole(`(?=(?:${pattern})$)(?:${same.map((kind) => kind.pattern).join("|")})`),
   }));
   return (national) =>
-    any.test(national) &&
     compiled.some((kind) => kind.lengths.includes(national.length) && kind.pattern.test(national));
 }
 

@@ -1,3 +1,4 @@
+import { getOrMake } from "../lib/get-or-make.ts";
 import { countryOf } from "./phone-number.ts";
 import { countriesOfZone, keepSameTime, zonesBeside } from "./time-zone.ts";
 import ofPrefixes from "./zones-of-prefixes.json" with { type: "json" };
@@ -88,9 +89,7 @@ const withForeign = new Map<string, WeakMap<readonly string[], readonly string[]
 function both(timezone: string, own: readonly string[]): readonly string[] {
   const known = withForeign.get(timezone) ?? new WeakMap<readonly string[], readonly string[]>();
   if (withForeign.size < namesMax) withForeign.set(timezone, known);
-  const zones = known.get(own) ?? [timezone, ...zonesBeside(timezone, own)];
-  known.set(own, zones);
-  return zones;
+  return getOrMake(known, own, () => [timezone, ...zonesBeside(timezone, own)]);
 }
 
 /** Returns the names of all zones that count for a call, by `zonesOfCall` or else the plan's default; empty if there is none. */

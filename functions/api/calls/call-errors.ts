@@ -14,6 +14,7 @@ import { findAgentRoute, mayBeDialed } from "#shared/dial-plan/dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { agentsBehind } from "#shared/dial-plan/splits.ts";
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import type { ApiSettings } from "#shared/settings/settings.ts";
 import type { Caller } from "#shared/settings/tokens.ts";
 import { zoneNamesOf } from "#shared/telephony/zones-of-number.ts";
@@ -120,8 +121,7 @@ export function createJudge(
   const window = { from: Math.max(at, caller.notBefore ?? at), until: expiresAt };
   return (request) => {
     const { agent_id: posted } = request;
-    const targets = targetsOf.get(posted) ?? findTargets(posted);
-    targetsOf.set(posted, targets);
+    const targets = getOrMake(targetsOf, posted, findTargets);
     for (const target of targets) {
       const errors = findErrors(request, { target, mode, window }, settings);
       if (errors.length > 0) return errors;

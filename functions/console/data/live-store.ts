@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import { type Ask, messageOf } from "./client.ts";
 
 /** Interval of reads where a view names no other. */
@@ -71,8 +72,7 @@ export function createLiveStore(ask: Ask): LiveStore {
   return {
     watch(asked, watcher) {
       const key = keyOf(asked) ?? "";
-      const entry = entries.get(key) ?? createEntry(key, asked);
-      entries.set(key, entry);
+      const entry = getOrMake(entries, key, () => createEntry(key, asked));
       entry.watchers.add(watcher);
       if (entry.reading.readAt !== undefined) watcher.changed(entry.reading);
       if (entry.reading.readAt === undefined) void read(entry, shelf);

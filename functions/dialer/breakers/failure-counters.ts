@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import { ConflictError } from "#shared/lib/retry.ts";
 import { hourMs, minuteMs } from "#shared/lib/units.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
@@ -101,8 +102,7 @@ export async function countRefusal(
 ): Promise<{ inRow: number; countries: string[] }> {
   const { documents, clock, memory } = deps;
   const key = refusalsOf(call);
-  const counted = memory.breakers.countedNumbers.get(key) ?? new Set<string>();
-  memory.breakers.countedNumbers.set(key, counted);
+  const counted = getOrMake(memory.breakers.countedNumbers, key, () => new Set<string>());
   if (counted.has(call.numberHash)) return { inRow: 0, countries: [] };
   if (counted.size >= countedNumbersMax) counted.clear();
   counted.add(call.numberHash);
@@ -139,8 +139,7 @@ export async function countBlamed(
   const { numbers } = readRefusals(known);
   if (numbers >= blamedInRowMax || name in known) return numbers;
   // A placed call whose documents were read before this count ends the run all the same.
-  const counted = memory.breakers.countedNumbers.get(key) ?? new Set<string>();
-  memory.breakers.countedNumbers.set(key, counted.add(name));
+  getOrMake(memory.breakers.countedNumbers, key, () => new Set<string>()).add(name);
   const expiresAt = clock.now() + failuresLifeMs;
   return readRefusals(await documents.add({ kind: "counters", key }, { [name]: 1 }, expiresAt))
     .numbers;

@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import type { DeliveryState, DeliveryOutcome, Tried } from "#shared/calls/call-event.ts";
 import type { CallRow } from "#shared/calls/call-row.ts";
 import { realClientOf, type ClientOfMode, clientNamed } from "#shared/calls/ids.ts";
@@ -166,8 +167,8 @@ async function writeCalls(
   const byCall = new Map<string, Map<number, Tried>>();
   for (const [event, outcome] of delivered) {
     if (!("call" in event)) continue;
-    const ofCall = byCall.get(event.call) ?? new Map<number, Tried>();
-    byCall.set(event.call, ofCall.set(event.sequence, { outcome, dueAt: event.dueAt }));
+    const ofCall = getOrMake(byCall, event.call, () => new Map<number, Tried>());
+    ofCall.set(event.sequence, { outcome, dueAt: event.dueAt });
   }
   const written: Written = { pending: [], exhausted: 0 };
   let left = [...byCall.keys()];

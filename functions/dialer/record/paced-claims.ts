@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import { isPaced } from "#shared/rules/gates.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import type { DialerDeps } from "../runtime/context.ts";
@@ -28,14 +29,12 @@ const crowdedMs = 60_000;
 type Memory = Pick<DialerMemory, "paced">;
 
 function claimsOf(account: string, { paced }: Memory): PacedClaims {
-  const known = paced.get(account) ?? {
+  return getOrMake(paced, account, () => ({
     atOnce: first,
     reducedAt: 0,
     crowdedAt: -Infinity,
     deliveries: new Set(),
-  };
-  paced.set(account, known);
-  return known;
+  }));
 }
 
 /** The time at which a call could leave, compared with its permit's. */

@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import {
   fastIntervalUsMax,
   latePermitMsMax,
@@ -16,9 +17,12 @@ export function permitUseOf(
   account: string,
   { permits }: Pick<DialerMemory, "permits">,
 ): PermitUse {
-  const known = permits.get(account) ?? { leftAt: [], takes: [], spare: [], aheadAt: -Infinity };
-  permits.set(account, known);
-  return known;
+  return getOrMake(permits, account, () => ({
+    leftAt: [],
+    takes: [],
+    spare: [],
+    aheadAt: -Infinity,
+  }));
 }
 
 /** Calls that need permits of an account's pace, and how permits are taken. */

@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import { permitAgeMsMax } from "#shared/lib/timing.ts";
 import { leadMs } from "../runtime/time-limits.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
@@ -45,9 +46,7 @@ export function createPermits(deps: Pick<DialerDeps, "documents" | "clock" | "me
      */
     async take({ name, pace }: ResolvedAccount): Promise<Permit | undefined> {
       if (pace === undefined) return { permitAt: clock.now() };
-      const loader = loaders.get(name) ?? createLoader(name);
-      loaders.set(name, loader);
-      const permitAt = await loader.load(pace);
+      const permitAt = await getOrMake(loaders, name, createLoader).load(pace);
       return permitAt === undefined ? undefined : { permitAt };
     },
     /**

@@ -1,3 +1,4 @@
+import { getOrMake } from "#shared/lib/get-or-make.ts";
 import type { ResolvedAccount } from "#shared/dial-plan/route-table.ts";
 import { divideReason } from "#shared/calls/reasons.ts";
 import { byTime, inTurn, rooms } from "#shared/rules/gates.ts";
@@ -39,11 +40,8 @@ export function createHoldersNow(
   const holderOf = createHolders(documents, now);
   const resolver = createResolver(table, () => undefined);
   const accounts = new Map<string, HeldBy>();
-  const accountHolder = (account: ResolvedAccount): HeldBy => {
-    const known = accounts.get(account.name) ?? findAccountHolder(account, { read, now });
-    accounts.set(account.name, known);
-    return known;
-  };
+  const accountHolder = (account: ResolvedAccount): HeldBy =>
+    getOrMake(accounts, account.name, () => findAccountHolder(account, { read, now }));
   const holderOfCall = (waiting: WaitingCall, resolved: ResolvedCall): HeldBy => {
     const { dueAt, reason, hasNumber } = waiting;
     const { of: agentOf, target } = resolved;
