@@ -216,6 +216,7 @@ function withOrders(
   // Repeated orders are merged: those of weeks would be too long for a document.
   const orders = given.reduce((all, { order }) => withOrder(all, order), before);
   if (isDeepStrictEqual(orders, before)) return undefined;
-  const expiresAt = Math.max(...given.map((one) => one.expiresAt));
+  // 0.2.0 wrote fractions, which D1 refuses.
+  const expiresAt = Math.ceil(Math.max(...given.map((one) => one.expiresAt)));
   return { value: { ...current, of: first.of, orders }, expiresAt };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { compactJournal } from "#functions/dialer/sweep/compact-journal.ts";
 import { checkEpoch } from "#functions/dialer/runtime/epoch.ts";
 import { replayJournal } from "#functions/dialer/sweep/replay-journal.ts";
+import { cancellationKeyOf } from "#shared/policy/cancellation-orders.ts";
 import { restoreKey, sweepKey } from "#shared/policy/ledger-epoch.ts";
 import { appendEntry, type JournalEntry } from "#shared/policy/journal-entries.ts";
 import { nameOfEntry, nameOfPart } from "#shared/ports/journal.ts";
@@ -276,4 +277,21 @@ it("a ledger that is put back into the middle of a restore has its journal appli
   expect(restore?.value).toMatchObject({ state: "confirmed", at: confirmed.at, epoch: 27 });
   expect(restore?.value.journalAfter).toBeUndefined();
   expect(restore?.value.isJournalDone).not.toBe(true);
+});
+
+it("an order whose expiry 0.2.0 wrote with a fraction is given again in whole milliseconds", async () => {
+  const bench = createDialerBench();
+  const requestId = aRequestId();
+  const later = bench.deps.clock.now() + 1_000;
+  const entry: JournalEntry = {
+    kind: "cancel",
+    of: { request: requestId },
+    order: { client: null, at: 900_000, by: "system", indexes: null },
+    expiresAt: later + 0.333,
+  };
+  await appendEntry(entry, bench.deps);
+  await replayAll(bench.deps);
+  const key = cancellationKeyOf({ request: requestId });
+  const read = await bench.documents.read([key]);
+  expect(read.get(key.kind, key.key)?.expiresAt).toBe(later + 1);
 });
