@@ -1,4 +1,3 @@
-import { getOrMake } from "#shared/lib/get-or-make.ts";
 import { type Ask, messageOf } from "./client.ts";
 
 /** Interval of reads where a view names no other. */
@@ -72,7 +71,8 @@ export function createLiveStore(ask: Ask): LiveStore {
   return {
     watch(asked, watcher) {
       const key = keyOf(asked) ?? "";
-      const entry = getOrMake(entries, key, () => createEntry(key, asked));
+      const entry = entries.get(key) ?? createEntry(key, asked);
+      entries.set(key, entry);
       entry.watchers.add(watcher);
       if (entry.reading.readAt !== undefined) watcher.changed(entry.reading);
       if (entry.reading.readAt === undefined) void read(entry, shelf);

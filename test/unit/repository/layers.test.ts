@@ -67,11 +67,11 @@ function listImported(file: string, found: Set<string> = new Set()): Set<string>
 
 /**
  * Maximum files, beside those of shared/rules, with which somebody must reckon who changes one of these. With the rules, the
- * lists of gates import 50 files and the decision 51: each rule adds its own.
+ * lists of gates import 51 files and the decision 52: each rule adds its own.
  */
 const importedMax = {
-  "shared/rules/gates.ts": 25,
-  "functions/dialer/decide/decide-delivered.ts": 26,
+  "shared/rules/gates.ts": 26,
+  "functions/dialer/decide/decide-delivered.ts": 27,
   "functions/api/calls/create-calls.ts": 43,
 };
 
