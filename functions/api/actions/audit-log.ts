@@ -8,7 +8,7 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { isReadable } from "#shared/ports/found-documents.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { UnreachableError } from "../http/port-limits.ts";
-import { foreignCursor } from "../http/cursors.ts";
+import { createCursorSchema, toCursor } from "../http/cursors.ts";
 import { instant, limit, nextCursor, time, toIsoTime } from "../http/fields.ts";
 import { declareRoute } from "../http/route.ts";
 
@@ -63,6 +63,9 @@ const filters = {
   until: z.optional(instant).check(z.describe("Entries before then")),
 };
 
+/** A position in the log: the key of the last entry that was looked at. Behind its time, a key may have any token's id. */
+const cursorSchema = z.strictObject({ after: z.string().check(z.regex(/^\d{15}#/)) });
+
 const listAudit = declareRoute({
   operationId: "listAudit",
   summary: "List what operators or clients did, newest first",
@@ -70,8 +73,7 @@ const listAudit = declareRoute({
   path: "/audit",
   query: z.strictObject({
     ...filters,
-    /** The time and id of an entry, as in its key. */
-    cursor: z.optional(z.string().check(z.regex(/^\d{15}~[\w-]{1,150}$/, foreignCursor))),
+    cursor: z.optional(createCursorSchema(cursorSchema)),
     limit,
   }),
   answer: auditSchema,
@@ -86,7 +88,7 @@ const listAudit = declareRoute({
     // Clients' entries stand at the beginning of their hour, in no order.
     const earliest = keyAt(hourOf(from));
     const found: { key: string; value: Entry }[] = [];
-    let after = query.cursor?.replace("~", "#") ?? (until === Infinity ? undefined : keyAt(until));
+    let after = query.cursor?.after ?? (until === Infinity ? undefined : keyAt(until));
     for (let looked = 0; looked < looksMax; looked += pageEntries) {
       const page = await documents.list(kind, { after, limit: pageEntries, descending: true });
       for (const { key, value } of page.filter(isReadable)) {
@@ -98,7 +100,8 @@ const listAudit = declareRoute({
       if (found.length === query.limit) break;
       if (page.length < pageEntries) return { entries: found.map(viewOf) };
     }
-    return { entries: found.map(viewOf), cursor: after?.replace("#", "~") };
+    const more = after === undefined ? {} : { cursor: toCursor({ after }) };
+    return { entries: found.map(viewOf), ...more };
   },
 });
 
