@@ -10,6 +10,7 @@ import { recordAction } from "../api/actions/audit-log.ts";
 import type { ApiEnv, RouteDeps } from "../api/http/context.ts";
 import { anyName, limit, nextCursor, time, toIsoTime } from "../api/http/fields.ts";
 import { foreignCursor } from "../api/http/cursors.ts";
+import { UncheckedTokenError } from "../api/http/port-limits.ts";
 import { answerProblem } from "../api/http/problem.ts";
 import { deleteAllReceivers } from "../api/requests/client-receivers.ts";
 import { refuseWithoutRole } from "./roles.ts";
@@ -186,8 +187,13 @@ export async function requireClient(
   return { name, client };
 }
 
-/** Deletes the receivers of a client that has no token of API_TOKENS. */
+/**
+ * Deletes the receivers of a client that has no token of API_TOKENS.
+ *
+ * @throws UncheckedTokenError if API_TOKENS cannot be read: the client may have one
+ */
 async function deleteReceiversOf(name: string, deps: RouteDeps): Promise<void> {
+  if (deps.listedTokens === undefined) throw new UncheckedTokenError("API_TOKENS cannot be read");
   if (!deps.isListedClient(name, deps.clock.now())) await deleteAllReceivers(name, deps);
 }
 

@@ -314,6 +314,36 @@ describe("a token that operators made", () => {
     expect(await statusWith(undefined)).toBe(503);
   });
 
+  it("leaves the receivers of a client that API_TOKENS may have, while that cannot be read", async () => {
+    const bench = await createBench({ ...apiEnvironment, API_TOKENS: "[{" });
+    const names = ["store", "listed"];
+    const ask = async (method: string, name: string, body?: object) => {
+      const request = jsonRequest(tokens.operator, method, body);
+      return (await bench.app.request(`/operator/clients/${name}`, request)).status;
+    };
+    const next = {
+      secretGeneration: startAt,
+      createdAt: startAt,
+      url: "https://example.com/events",
+      echo: [],
+      requestsPerSecond: 20,
+    };
+    for (const key of names) {
+      const value = { receivers: { main: next } };
+      const document = { kind: "receivers", key, version: "1", value, expiresAt: null } as const;
+      expect(await bench.documents.write([{ next: document, seen: null }])).toEqual([true]);
+    }
+    expect(await ask("PUT", "listed", { agents: ["*"] })).toBe(503);
+    expect(await ask("DELETE", "store")).toBe(503);
+    const read = await bench.documents.read(names.map((key) => ({ kind: "receivers", key })));
+    for (const key of names)
+      expect(Object.keys(read.get("receivers", key)?.value.receivers ?? {})).toEqual(["main"]);
+    const clients = await bench.documents.read(names.map((key) => ({ kind: "client", key })));
+    expect(clients.get("client", "listed")).toBeUndefined();
+    // No right outlasts its removal because of that.
+    expect(clients.get("client", "store")?.value.isRemoved).toBe(true);
+  });
+
   it("is not judged where the token or its client needs what only a later version knows", async () => {
     const later = { needs: ["only-from"] };
     for (const [token, client] of [
