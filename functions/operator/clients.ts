@@ -102,14 +102,17 @@ const putClient = declareRoute({
     const restored = await refuseWhileSuspended(c, deps);
     if (restored !== undefined) return restored;
     const limits = quota ? { callsPerDay: quota.calls_per_day, waiting: quota.waiting } : null;
+    const widens = (stored: StoredClient | undefined) =>
+      stored?.isRemoved === false && isWidened(stored, { agents, quota: limits });
+    const refusalOver = (stored: StoredClient | undefined) => {
+      if (widens(stored)) return refuseWithoutRole(c, "decide", deps);
+      return stored?.isRemoved === true && reuse !== true ? answerRemoved(c, stored) : undefined;
+    };
     const current = await findClient(name, deps);
-    const isWider = current?.isRemoved === false && isWidened(current, { agents, quota: limits });
-    const refused = isWider ? refuseWithoutRole(c, "decide", deps) : undefined;
+    let refused = refusalOver(current);
     if (refused !== undefined) return refused;
-    const former = current?.isRemoved === true && reuse !== true ? current : undefined;
-    if (former !== undefined) return answerRemoved(c, former);
     // A client that gets fewer rights, or does not change, has no hourly maximum.
-    const isMore = isWider || current?.isRemoved !== false;
+    const isMore = widens(current) || current?.isRemoved !== false;
     const above = isMore ? await refuseAboveBudget(c, "tokens", deps) : undefined;
     if (above !== undefined) return above;
     const target = `client ${name}`;
@@ -117,6 +120,9 @@ const putClient = declareRoute({
     // Another client may have had the name: its receivers would get the events of this one.
     if (current?.isRemoved !== false) await deleteReceiversOf(name, deps);
     const change = (stored: StoredClient | undefined) => {
+      // Another operator may have removed the client meanwhile, or narrowed it.
+      refused = refusalOver(stored);
+      if (refused !== undefined) return undefined;
       const known = stored?.isRemoved === false ? stored : undefined;
       return {
         ...stampOf(c, stored, deps),
@@ -128,6 +134,7 @@ const putClient = declareRoute({
       };
     };
     const { before, after } = await storeClient(name, { change, expiresAt: null }, deps);
+    if (after === undefined) return refused ?? noSuchClient(c);
     return { ...toClientView(name, after), is_new: before?.isRemoved !== false };
   },
 });
@@ -153,7 +160,8 @@ const removeClient = declareRoute({
     const change = (current: StoredClient | undefined) =>
       current && { ...current, ...stampOf(c, current, deps), isRemoved: true };
     const expiresAt = deps.clock.now() + deps.retentionMs;
-    await storeClient(name, { change, expiresAt }, deps);
+    const { after } = await storeClient(name, { change, expiresAt }, deps);
+    if (after === undefined) return noSuchClient(c);
     await deleteReceiversOf(name, deps);
     return { name };
   },
@@ -204,7 +212,7 @@ async function findClient(
   return (await documents.read([clientKeyOf(name)])).get("client", name)?.value;
 }
 
-/** Writes a client, and then appends it to the journal. */
+/** Writes a client, and then appends it to the journal. `after` is undefined where the change left it. */
 async function storeClient(
   name: string,
   {
@@ -215,7 +223,7 @@ async function storeClient(
     expiresAt: number | null;
   },
   deps: RouteDeps,
-): Promise<{ before: StoredClient | undefined; after: StoredClient }> {
+): Promise<{ before: StoredClient | undefined; after: StoredClient | undefined }> {
   const { before, after } = await changeDocument(
     {
       name: clientKeyOf(name),
@@ -226,8 +234,8 @@ async function storeClient(
     },
     deps,
   );
-  if (after === undefined) throw new Error("the client is gone");
-  await appendEntry({ kind: "client", name, value: after, expiresAt }, deps);
+  if (after !== undefined)
+    await appendEntry({ kind: "client", name, value: after, expiresAt }, deps);
   return { before, after };
 }
 

@@ -344,6 +344,31 @@ describe("a token that operators made", () => {
     expect(clients.get("client", "store")?.value.isRemoved).toBe(true);
   });
 
+  it.each<[name: string, changed: Partial<StoredClient>, status: number]>([
+    ["brings no client back that is removed", { isRemoved: true }, 409],
+    ["widens no client that gets fewer agents", { agents: ["agent_sales"] }, 403],
+  ])("%s by a change at the same moment", async (_name, changed, status) => {
+    const bench = await createBench();
+    const entries = JSON.parse(apiEnvironment.OPERATOR_TOKENS).map((one: { id: string }) =>
+      one.id === "operator" ? { ...one, roles: ["configure"] } : one,
+    );
+    const environment = { ...apiEnvironment, OPERATOR_TOKENS: JSON.stringify(entries) };
+    const { documents } = bench;
+    const write: Documents["write"] = async (changes) => {
+      if (changes[0]?.next.kind === "audit") await bench.put({}, changed);
+      return documents.write(changes);
+    };
+    const { app } = createTestApi({
+      environment,
+      documents: { ...documents, write },
+      now: () => startAt,
+    });
+    const request = jsonRequest(tokens.operator, "PUT", { agents: ["*"] });
+    expect((await app.request("/operator/clients/store", request)).status).toBe(status);
+    const read = await documents.read([{ kind: "client", key: "store" }]);
+    expect(read.get("client", "store")?.value).toMatchObject(changed);
+  });
+
   it("is not judged where the token or its client needs what only a later version knows", async () => {
     const later = { needs: ["only-from"] };
     for (const [token, client] of [
