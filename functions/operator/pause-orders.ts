@@ -1,5 +1,7 @@
+import { clientNamed, realClientOf } from "#shared/calls/ids.ts";
 import { findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
 import { findSplit } from "#shared/dial-plan/splits.ts";
+import { clientKeyOf } from "#shared/policy/stored-tokens.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import * as z from "#shared/lib/zod.ts";
 import type { RouteDeps } from "../api/http/context.ts";
@@ -69,14 +71,21 @@ export async function findPauseProblem(
   return { pointer: "/client", detail: unknownClient };
 }
 
-export const unknownClient = "has neither a token that may call nor calls that wait";
+export const unknownClient = "has neither a token nor calls that wait";
 
-/** True if a client has a token that may call, or calls that wait: another name is surely a slip. */
+/**
+ * True if a client has a token in API_TOKENS, was made by operators, or has calls that wait: another name is surely a slip. It
+ * reads no tokens, as there may be more of them than can be read at once.
+ */
 export async function isKnownClient(
   client: string,
-  { clock, agentsByClient, documents }: Pick<RouteDeps, "clock" | "agentsByClient" | "documents">,
+  { clock, isListedClient, documents }: Pick<RouteDeps, "clock" | "isListedClient" | "documents">,
 ): Promise<boolean> {
-  if ((await agentsByClient(clock.now())).has(client)) return true;
+  const owner = realClientOf(clientNamed(client));
+  if (isListedClient(owner, clock.now())) return true;
+  const { kind, key } = clientKeyOf(owner);
+  const made = (await documents.read([{ kind, key }])).get(kind, key)?.value;
+  if (made?.isRemoved === false) return true;
   // Names of backlogs begin with their client, so the first one behind this is the client's if it has any.
   const after = JSON.stringify([client]).slice(0, -1);
   const [first] = await documents.list("backlog", { after, limit: 1 });

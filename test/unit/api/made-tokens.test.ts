@@ -369,6 +369,27 @@ describe("a token that operators made", () => {
     expect(read.get("client", "store")?.value).toMatchObject(changed);
   });
 
+  it("does not keep its client from being paused, however many others there are", async () => {
+    const bench = await createBench();
+    const { documents } = bench;
+    const list: Documents["list"] = async (kind, query) => {
+      if (kind !== "token") return documents.list(kind, query);
+      const listed = await documents.list(kind, { limit: 1 });
+      return Array.from({ length: query.limit }, () => listed).flat(); // each page is full
+    };
+    const app = createApp({ ...bench.deps, documents: { ...documents, list } });
+    const pause = async (client: string) => {
+      const request = jsonRequest(tokens.operator, "POST", { client });
+      return (await app.request("/operator/pause", request)).status;
+    };
+    for (const client of ["store", "test:store", "crm", "test:crm"])
+      expect([client, await pause(client)]).toEqual([client, 200]);
+    for (const client of ["stor", "ended", "test:stor"])
+      expect([client, await pause(client)]).toEqual([client, 422]);
+    await bench.put({}, { isRemoved: true });
+    expect(await pause("store")).toBe(422);
+  });
+
   it("is not judged where the token or its client needs what only a later version knows", async () => {
     const later = { needs: ["only-from"] };
     for (const [token, client] of [
