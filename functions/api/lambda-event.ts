@@ -3,11 +3,16 @@ import type { LambdaEvent } from "hono/aws-lambda";
 /** Host of the URL of every request. */
 const host = "api.invalid";
 
+/** Parts of a path that the URL parser changes: dot segments, backslashes, tabs and line ends. */
+const resolvedParts = /(?<=\/)(?:\.|%2e){1,2}(?=\/|$)|[\\\t\n\r]/gi;
+
 /**
  * Normalizes an event of any source for Hono's adapter:
  *
  * - The path loses the stage of an HTTP API, which API Gateway leaves in front (`/prod/v1/calls`; not the stage
  * `$default`), and the base path of a custom domain.
+ * - The path stays as whoever stands in front has seen it. The adapter's URL would resolve `/v1/../operator`, and leave out a
+ * tab: a firewall rule for `/operator` would miss both.
  * - The host is replaced, as no route reads it. The adapter would print a URL that cannot be parsed, such as one with a
  * space in `Host`, although its path may have the code of a callback.
  * - A GET or HEAD loses its body, for which the adapter would answer 400, as a Request must not have one.
@@ -24,10 +29,9 @@ export function adaptEvent(event: LambdaEvent, basePath = ""): LambdaEvent {
       ? context.stage
       : "$default";
   const strip = (path: string) =>
-    without(
-      without(path, stage === "$default" ? "" : `/${stage}`),
-      basePath.replace(/\/+$/, ""),
-    ).replace(/^(?!\/)/, "/");
+    without(without(path, stage === "$default" ? "" : `/${stage}`), basePath.replace(/\/+$/, ""))
+      .replace(/^(?!\/)/, "/")
+      .replace(resolvedParts, (part) => encodeURIComponent(part.replaceAll(".", "%2e")));
   const adapted =
     "rawPath" in event
       ? { ...event, rawPath: strip(event.rawPath) }

@@ -37,6 +37,24 @@ describe("a path of the operator's API in percent-encoding", () => {
     expect(response.status).toBe(404);
   });
 
+  it.each([
+    "/v1/../operator/me",
+    "/v1/%2e%2E/operator/me",
+    "/v1/.%2e/operator/./me",
+    "/v1\\..\\operator/me",
+    "\\operator\\me",
+    "/./operator/me",
+    "/oper\tator/me",
+    "/prod/v1/../operator/page.js",
+    "/prod/%2e/operator/me",
+  ])(
+    "is unknown on AWS if it leads to the plain one only once it is resolved: %j",
+    async (path) => {
+      const answer = await handle(app)(adaptEvent(eventOf(path)));
+      expect(answer).toMatchObject({ statusCode: 404 });
+    },
+  );
+
   it("is the plain one behind API Gateway, which decodes it before", async () => {
     const answer = await handle(app)(adaptEvent(eventOf("/prod/operator/me")));
     expect(answer).toMatchObject({ statusCode: 200, body: expect.stringContaining('"operator"') });
