@@ -25,6 +25,7 @@ type Values = Record<string, unknown>;
 export interface AwsSecretStore extends SecretStore {
   /** Returns a secret's value, as JSON if it is no string. */
   read(name: string): Promise<string | undefined>;
+  change(name: string, toNext: (value: string | undefined) => string): Promise<void>;
   /** Resolves to false before the first deployment. @throws DeployError without valid credentials */
   exists(): Promise<boolean>;
   /** Returns the name of the stack's own table; undefined before the first deployment, or if the stack has none. */
@@ -64,10 +65,12 @@ export function createAwsSecretStore(
       const values = Object.entries(await everything());
       return values.filter(([one, value]) => isSet(one, value)).map(([one]) => one);
     },
-    async read(one) {
-      const value = (await everything())[one];
-      if (!isSet(one, value)) return undefined;
-      return typeof value === "string" ? value : JSON.stringify(value);
+    read: async (one) => textOf(one, await everything()),
+    async change(one, toNext) {
+      await merge(client, await idOf(kindOf(one)), (current) =>
+        merged(current, [[one, toNext(textOf(one, current))]], {}),
+      );
+      tools.print(`Set ${one} of ${stackName}.`);
     },
     async set(values, options = {}) {
       for (const kind of ["providers", "settings"] as const) {
@@ -96,6 +99,12 @@ const kindOf = (name: string): SecretKind =>
 /** The template generates a value that nobody uses in the secret of the providers. */
 function isSet(name: string, value: unknown): boolean {
   return name !== "UNUSED" && value !== undefined && value !== "";
+}
+
+/** Returns a secret as text; undefined if it is not set. */
+function textOf(name: string, { [name]: value }: Values): string | undefined {
+  if (!isSet(name, value)) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function merged(

@@ -130,7 +130,7 @@ export async function installToken(
   { entry, show }: { entry: TokenEntry; show: () => void },
 ): Promise<void> {
   const names = await namesOf(store);
-  if (store.read === undefined) {
+  if (store.change === undefined) {
     const name = secretOf(variable, entry.id);
     if (names.includes(name)) {
       throw new DeployError(
@@ -141,10 +141,14 @@ export async function installToken(
     await store.set({ [name]: JSON.stringify(entry) });
     return;
   }
-  const entries = [...(await entriesIn(store, variable)), entry];
-  checkEntries(variable, JSON.stringify(entries));
-  show();
-  await store.set({ [variable]: JSON.stringify(entries) });
+  let isShown = false;
+  await store.change(variable, (list) => {
+    const entries = JSON.stringify([...entriesIn(list), entry]);
+    checkEntries(variable, entries);
+    if (!isShown) show();
+    isShown = true;
+    return entries;
+  });
 }
 
 /** Returns an entry that lets nobody in, and replaces one of its id in the list. */
@@ -164,7 +168,7 @@ export async function revokeToken(
   id: string,
 ): Promise<string | undefined> {
   const names = await namesOf(store);
-  if (store.read === undefined) {
+  if (store.change === undefined) {
     // A list that was set as a whole may have entries of other ids.
     if (!isTokenId(id)) {
       throw new DeployError(
@@ -184,18 +188,19 @@ export async function revokeToken(
       ? undefined
       : `It had no secret ${name} of its own. If ${variable} lists a token of this id, that one is revoked now; Cloudflare shows no list, so check the id.`;
   }
-  const entries = await entriesIn(store, variable);
-  const others = entries.filter((entry) => entry.id !== id);
-  if (others.length === entries.length) throw new DeployError(`${variable} has no token ${id}.`);
-  await store.set({ [variable]: JSON.stringify(others) });
+  await store.change(variable, (list) => {
+    const entries = entriesIn(list);
+    const others = entries.filter((entry) => entry.id !== id);
+    if (others.length === entries.length) throw new DeployError(`${variable} has no token ${id}.`);
+    return JSON.stringify(others);
+  });
   return undefined;
 }
 
 const entriesSchema = z.array(z.looseObject({ id: z.string(), sha256: z.string() }));
 
-async function entriesIn(store: SecretStore, variable: TokenVariable): Promise<TokenEntry[]> {
-  const text = (await store.read?.(variable)) ?? "";
-  return text === "" ? [] : entriesSchema.parse(JSON.parse(text));
+function entriesIn(list = ""): TokenEntry[] {
+  return list === "" ? [] : entriesSchema.parse(JSON.parse(list));
 }
 
 /** Creates the secret of a webhook, as Standard Webhooks have it: `whsec_` and 32 random bytes in base64. */

@@ -71,6 +71,12 @@ export interface SecretStore {
     values: Record<string, string>,
     options?: { replaces?: boolean | "if unused"; keeps?: readonly string[] },
   ): Promise<void>;
+  /**
+   * Sets a secret to what follows from its value, on a platform that shows secrets.
+   *
+   * @param toNext is called again with the new value if somebody else sets the secret meanwhile
+   */
+  change?(name: string, toNext: (value: string | undefined) => string): Promise<void>;
   /** Returns the names of the secrets that all functions which read them have, on a platform that sets them one by one. */
   wholeNames?(): Promise<string[]>;
   /** Returns the names of the keys that are in use, on a platform that never shows a secret. */

@@ -4,6 +4,7 @@ import { createEntry, installToken, revokeToken } from "#infra/cli/deploy/secret
 import { retireEventsKey, rotateEventsKey } from "#infra/cli/deploy/events-key.ts";
 import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { rotateHashKey } from "#infra/cli/deploy/hash-key.ts";
+import * as z from "#shared/lib/zod.ts";
 import { secretTags } from "#infra/aws/secret-tags.ts";
 import { type FakeSecretsManager, startSecretsManager } from "#test/support/aws/secrets-manager.ts";
 
@@ -102,6 +103,23 @@ describe("the secrets of a deployment on AWS", () => {
     await revokeToken(store, "API_TOKENS", "crm-1");
     expect(aws.current("arn:settings")["API_TOKENS"]).toMatchObject([{ id: "crm-2" }]);
     expect(aws.current("arn:settings")["HASH_KEY"]).toBe(hashKey);
+  });
+
+  it("leave a token revoked, and one let in, while others are let in or out at once", async () => {
+    createStack();
+    const shown: string[] = [];
+    const install = (id: string) => {
+      const { entry } = createEntry({ id, client: "acme" }, "API_TOKENS");
+      return installToken(store, "API_TOKENS", { entry, show: () => void shown.push(id) });
+    };
+    const revoke = (id: string) => revokeToken(store, "API_TOKENS", id);
+    for (const id of ["crm-1", "crm-2", "crm-3"]) await install(id);
+    await Promise.all([revoke("crm-1"), install("crm-4"), revoke("crm-2"), install("crm-5")]);
+    const left = z
+      .array(z.object({ id: z.string() }))
+      .parse(aws.current("arn:settings")["API_TOKENS"]);
+    expect(left.map(({ id }) => id).toSorted()).toEqual(["crm-3", "crm-4", "crm-5"]);
+    expect(shown.toSorted()).toEqual(["crm-1", "crm-2", "crm-3", "crm-4", "crm-5"]);
   });
 
   it("keep HASH_KEY unless they are told to replace it, or hold it beside another", async () => {

@@ -65,6 +65,10 @@ function readable(): Kind {
     store: {
       names: () => Promise.resolve([...secrets.keys()]),
       read: (name) => Promise.resolve(secrets.get(name)),
+      change: (name, toNext) => {
+        secrets.set(name, toNext(secrets.get(name)));
+        return Promise.resolve();
+      },
       set: (values) => {
         for (const [name, value] of Object.entries(values)) secrets.set(name, value);
         return Promise.resolve();
@@ -81,7 +85,7 @@ function readable(): Kind {
 /** A platform that shows no secret, as Cloudflare. */
 function unreadable(): Kind {
   const { store: shown, seen } = readable();
-  const { read: _, ...store } = shown;
+  const { read: _, change: __, ...store } = shown;
   return { store, seen };
 }
 
