@@ -143,7 +143,7 @@ export async function installToken(
   }
   let isShown = false;
   await store.change(variable, (list) => {
-    const entries = JSON.stringify([...entriesIn(list), entry]);
+    const entries = JSON.stringify([...entriesIn(variable, list), entry]);
     checkEntries(variable, entries);
     if (!isShown) show();
     isShown = true;
@@ -189,7 +189,7 @@ export async function revokeToken(
       : `It had no secret ${name} of its own. If ${variable} lists a token of this id, that one is revoked now; Cloudflare shows no list, so check the id.`;
   }
   await store.change(variable, (list) => {
-    const entries = entriesIn(list);
+    const entries = entriesIn(variable, list);
     const others = entries.filter((entry) => entry.id !== id);
     if (others.length === entries.length) throw new DeployError(`${variable} has no token ${id}.`);
     return JSON.stringify(others);
@@ -199,8 +199,8 @@ export async function revokeToken(
 
 const entriesSchema = z.array(z.looseObject({ id: z.string(), sha256: z.string() }));
 
-function entriesIn(list = ""): TokenEntry[] {
-  return list === "" ? [] : entriesSchema.parse(JSON.parse(list));
+function entriesIn(variable: TokenVariable, list = ""): TokenEntry[] {
+  return list === "" ? [] : entriesSchema.parse(parseJsonText(list, variable));
 }
 
 /** Creates the secret of a webhook, as Standard Webhooks have it: `whsec_` and 32 random bytes in base64. */

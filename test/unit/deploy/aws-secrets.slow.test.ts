@@ -122,6 +122,16 @@ describe("the secrets of a deployment on AWS", () => {
     expect(shown.toSorted()).toEqual(["crm-1", "crm-2", "crm-3", "crm-4", "crm-5"]);
   });
 
+  it("hold a list of tokens that is not JSON, which is not quoted", async () => {
+    createStack();
+    await store.set({ API_TOKENS: "oc_secret" });
+    const { entry } = createEntry({ id: "crm" }, "API_TOKENS");
+    const words = /^API_TOKENS is not JSON: line 1 column 1$/;
+    const show = () => expect.unreachable();
+    await expect(installToken(store, "API_TOKENS", { entry, show })).rejects.toThrow(words);
+    await expect(revokeToken(store, "API_TOKENS", "crm")).rejects.toThrow(words);
+  });
+
   it("keep HASH_KEY unless they are told to replace it, or hold it beside another", async () => {
     createStack();
     const current = () => aws.current("arn:settings")["HASH_KEY"];
