@@ -115,6 +115,12 @@ export async function changeReceivers(
   if (planned instanceof Response) return planned;
   const target = `receiver ${name} of client ${client}`;
   await recordAction(c, { action, target, exposes }, deps);
+  const journaled = (receivers: ClientReceivers) => {
+    const value = receiverIn(receivers, name) ?? null;
+    return appendEntry({ kind: "receiver", client, name, value }, deps);
+  };
+  // A deletion comes first: a repeat after a failure must still find the receiver.
+  if (receiverIn(planned, name) === undefined) await journaled(planned);
   let refusal: Response | undefined;
   const { after } = await changeDocument(
     {
@@ -130,7 +136,6 @@ export async function changeReceivers(
   );
   if (refusal !== undefined) return refusal;
   const left = after?.receivers ?? {};
-  const value = receiverIn(left, name) ?? null;
-  await appendEntry({ kind: "receiver", client, name, value }, deps);
+  await journaled(left);
   return left;
 }

@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
 import { eventTypes } from "#shared/calls/call-event.ts";
 import { formerSecretMs } from "#shared/dial-plan/client-receiver-secrets.ts";
+import { randomVersion } from "#shared/lib/random.ts";
+import { applyEntries } from "#shared/policy/journal-entries.ts";
 import { apiEnvironment, tokens } from "#test/support/environment.ts";
 import { createTestApi } from "#test/support/api.ts";
+import { createMemoryJournal } from "#test/support/memory-journal.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const headers = {
@@ -17,14 +20,16 @@ function apiWith(
   { plan = {}, ...variables }: Record<string, unknown>,
   {
     documents,
+    journal,
     now,
-  }: Pick<NonNullable<Parameters<typeof createTestApi>[0]>, "documents" | "now"> = {},
+  }: Pick<NonNullable<Parameters<typeof createTestApi>[0]>, "documents" | "journal" | "now"> = {},
 ) {
   const DIAL_PLAN = JSON.stringify({ ...JSON.parse(apiEnvironment.DIAL_PLAN), ...Object(plan) });
   const environment = { ...apiEnvironment, DIAL_PLAN, ...variables };
   const made = createTestApi({
     environment,
     ...(documents === undefined ? {} : { documents }),
+    ...(journal === undefined ? {} : { journal }),
     ...(now === undefined ? {} : { now }),
   });
   const ask = async (method: string, path: string, sent?: string, more = headers) => {
@@ -82,6 +87,25 @@ it("refuses the name of the dial plan's receiver of the client, and no other", a
   expect((await ask("PUT", "/v1/receivers/shop", body)).status).toBe(200);
   const without = apiWith({ plan: { events: { "*": { url } } } });
   expect((await without.ask("PUT", "/v1/receivers/crm", body)).status).toBe(200);
+});
+
+it("stays deleted after a restore, although the journal failed when it was deleted", async () => {
+  const entries = new Map<string, string>();
+  const kept = createMemoryJournal(entries);
+  let isDown = false;
+  const append: typeof kept.append = (...entry) =>
+    isDown ? Promise.reject(new Error("it is down")) : kept.append(...entry);
+  const { ask } = apiWith({}, { journal: { ...kept, append } });
+  expect((await ask("PUT", "/v1/receivers/main", body)).status).toBe(200);
+  isDown = true;
+  expect((await ask("DELETE", "/v1/receivers/main")).status).toBe(503);
+  isDown = false;
+  expect((await ask("DELETE", "/v1/receivers/main")).status).toBe(200);
+  const restored = createTestApi().deps;
+  const random = { version: () => randomVersion() };
+  await applyEntries([...entries.values()], { ...restored, random });
+  const read = await restored.documents.read([{ kind: "receivers", key: "crm" }]);
+  expect(read.get("receivers", "crm")?.value.receivers).toEqual({});
 });
 
 it("takes an address on this machine in a local run alone", async () => {
