@@ -129,7 +129,8 @@ export function readCaller(
   return found instanceof Promise ? found.then(admit) : admit(found);
 }
 
-function unauthorized(c: Context<ApiEnv>, header: string | undefined): Response {
+/** Answers 401 to a request, with what is wrong with its Authorization header. */
+export function unauthorized(c: Context<ApiEnv>, header: string | undefined): Response {
   const detail =
     header === undefined
       ? "Send the token as Authorization: Bearer <token>."

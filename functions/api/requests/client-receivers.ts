@@ -2,9 +2,11 @@
 import type { Context } from "hono";
 import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { toReceiversDocument } from "#shared/policy/stored-receivers.ts";
+import { clientKeyOf, isTokenValid, tokenKeyOf } from "#shared/policy/stored-tokens.ts";
 import { changeDocument } from "#shared/ports/change-document.ts";
 import type { StoredReceiver } from "#shared/ports/receiver-kinds.ts";
 import { type Exposure, recordAction } from "../actions/audit-log.ts";
+import { unauthorized } from "../http/base-app.ts";
 import type { ApiEnv, RouteDeps } from "../http/context.ts";
 import { answerProblem } from "../http/problem.ts";
 
@@ -87,6 +89,24 @@ export async function findReceiver(
   return receiver === undefined ? answerNoReceiver(c) : { client, name, receiver };
 }
 
+/**
+ * Returns the answer 401 if operators made the caller's token, and it has ended. A process may know it for a minute more, but
+ * what it changed then would outlive it: its receiver or its secret.
+ */
+async function refuseEnded(
+  c: Context<ApiEnv>,
+  client: string,
+  { clock, documents, listedTokens }: RouteDeps,
+): Promise<Response | undefined> {
+  const { tokenId } = c.get("caller");
+  if (listedTokens?.has(tokenId) === true) return undefined;
+  const read = await documents.read([tokenKeyOf(tokenId), clientKeyOf(client)]);
+  const token = read.get("token", tokenId)?.value;
+  return token === undefined || isTokenValid(token, read.get("client", client)?.value, clock.now())
+    ? undefined
+    : unauthorized(c, c.req.header("authorization"));
+}
+
 /** A change of a client's receivers. */
 interface ReceiversChange {
   client: string;
@@ -111,6 +131,8 @@ export async function changeReceivers(
   { client, name, action, exposes, change }: ReceiversChange,
   deps: RouteDeps,
 ): Promise<ClientReceivers | Response> {
+  const ended = await refuseEnded(c, client, deps);
+  if (ended !== undefined) return ended;
   const planned = change(await readReceivers(client, deps));
   if (planned instanceof Response) return planned;
   const target = `receiver ${name} of client ${client}`;

@@ -344,6 +344,30 @@ describe("a token that operators made", () => {
     expect(clients.get("client", "store")?.value.isRemoved).toBe(true);
   });
 
+  it.each<[name: string, token: Partial<StoredToken>, client: Partial<StoredClient>]>([
+    ["its own end", { endedAt: startAt }, {}],
+    ["its client's removal", {}, { isRemoved: true }],
+    ["its client's return", {}, { generation: "second" }],
+  ])("makes and changes no receiver that outlives it, right after %s", async (_name, token, of) => {
+    const bench = await createBench();
+    const rights = ["events"];
+    await bench.put({ rights });
+    const ask = async (method: string, path: string, body?: object) =>
+      (await bench.app.request(`/v1/receivers${path}`, jsonRequest(bench.made.token, method, body)))
+        .status;
+    const body = { url: "https://example.com/events" };
+    expect(await ask("PUT", "/main", body)).toBe(200);
+    await bench.put({ rights, ...token }, of);
+    expect(await ask("GET", "")).toBe(200); // it is known for a minute more
+    expect(await ask("PUT", "/other", body)).toBe(401);
+    expect(await ask("POST", "/main/rotate-secret", {})).toBe(401);
+    expect(await ask("DELETE", "/main")).toBe(401);
+    const read = await bench.documents.read([{ kind: "receivers", key: "store" }]);
+    const { receivers = {} } = read.get("receivers", "store")?.value ?? {};
+    expect(Object.keys(receivers)).toEqual(["main"]);
+    expect(receivers["main"]?.rotatedAt).toBeUndefined();
+  });
+
   it.each<[name: string, changed: Partial<StoredClient>, status: number]>([
     ["brings no client back that is removed", { isRemoved: true }, 409],
     ["widens no client that gets fewer agents", { agents: ["agent_sales"] }, 403],
