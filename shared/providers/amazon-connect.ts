@@ -222,8 +222,9 @@ const refusedBy = /* @__PURE__ */ createTable<Refusal>(
 /**
  * Values of `DisconnectReason` (https://docs.aws.amazon.com/connect/latest/adminguide/ctr-data-model.html). A reason
  * that names who hung up does not prove an answer. `ConnectedToSystemTimestamp`, the time of the callee's answer,
- * does. `TELECOM_UNANSWERED`: "cannot deliver the call at this time". `TELECOM_ORIGINATOR_CANCEL` stands for a phone that
- * rang out and for a call that was cancelled before: the time since `InitiationTimestamp` tells them apart.
+ * does, whatever the reason. `TELECOM_UNANSWERED`: "cannot deliver the call at this time". `TELECOM_ORIGINATOR_CANCEL`
+ * stands for a phone that rang out and for a call that was cancelled before: the time since `InitiationTimestamp` tells
+ * them apart.
  */
 const words = /* @__PURE__ */ createWords(
   ["live", "live"],
@@ -270,6 +271,7 @@ function resultOfContact({ Contact }: z.infer<ReturnType<typeof contactSchema>>)
   const isLive = DisconnectTimestamp == null && !DisconnectReason;
   return resultOf(words, {
     word: isLive ? "live" : DisconnectReason,
+    isAnswered: !isLive && ConnectedToSystemTimestamp != null,
     hasRungOut: DisconnectReason === "TELECOM_ORIGINATOR_CANCEL" && lastedMs >= ringOutMsMin,
     human: answeredBy.get(Contact.AnsweringMachineDetectionStatus ?? ""),
     answeredAt: (ConnectedToSystemTimestamp ?? Number.NaN) * 1000,

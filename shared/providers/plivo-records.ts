@@ -194,6 +194,7 @@ function resultOfCall(call: PlivoCall): ReadResult {
   return resultOf(words, {
     word,
     human: word === machineDetected ? false : null,
+    isAnswered: Boolean(answer_time),
     answeredAt: zoned(answer_time),
     endedAt: zoned(end_time),
     seconds: bill_duration,

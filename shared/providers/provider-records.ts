@@ -37,7 +37,7 @@ interface Facts {
   word?: string | null | undefined;
   /** True if a person answered, false if a machine did; absent unless the provider says. */
   human?: boolean | null | undefined;
-  /** True if the record says that the call was answered, but not when. */
+  /** True if the record proves that the call was answered, whatever its word is for the end. */
   isAnswered?: boolean;
   answeredAt?: Time;
   endedAt?: Time;
@@ -51,8 +51,9 @@ interface Facts {
 
 /**
  * Returns the result that a record shows. A word that the table lacks is not repeated, as it may be any text. Such a
- * call was completed if its record shows an answer or a length, and is unknown otherwise. A call that nobody answered
- * has only the time of its end.
+ * call was completed if its record shows an answer or a length, and is unknown otherwise. So was a call whose record
+ * proves an answer, though the table has its word for calls that nobody answered: a line may also break in a
+ * conversation. A call that nobody answered has only the time of its end.
  */
 export function resultOf(words: Words, facts: Facts): ReadResult {
   const { word, human = null } = facts;
@@ -66,7 +67,8 @@ export function resultOf(words: Words, facts: Facts): ReadResult {
     return { ...nothing, status: "live", answeredAt, ...answered };
   }
   const shown = facts.isAnswered === true || answeredAt !== null || (seconds ?? 0) > 0;
-  const meant = listed ?? "unknown";
+  const isOutweighed = facts.isAnswered === true && listed !== "voicemail";
+  const meant = isOutweighed ? "unknown" : (listed ?? "unknown");
   const open = shown ? "completed" : facts.hasRungOut === true ? "no_answer" : "unknown";
   const report = meant === "unknown" ? open : meant;
   const status = report === "completed" && human === false ? "voicemail" : report;

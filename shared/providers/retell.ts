@@ -221,7 +221,7 @@ function resultOfCall(call: z.infer<ReturnType<typeof callSchema>>): ReadResult 
   const result = resultOf(words, {
     word: isLive ? call_status : disconnection_reason,
     human: call.call_analysis?.in_voicemail === true ? false : null,
-    isAnswered: hasEnded,
+    isAnswered: call_status === "ended" && hasLength,
     answeredAt: hasEnded || call_status === "ongoing" ? start_timestamp : null,
     endedAt: call.end_timestamp,
     seconds: duration_ms == null ? null : duration_ms / 1000,

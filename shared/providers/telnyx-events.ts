@@ -109,5 +109,8 @@ export function resultOfEvents(events: unknown[], placed: PlacedCall): ReadResul
       endedAt = data.event_timestamp;
     }
   }
-  return endedAt === undefined ? undefined : resultOf(words, { word, human, answeredAt, endedAt });
+  const isAnswered = answeredAt !== undefined;
+  return endedAt === undefined
+    ? undefined
+    : resultOf(words, { word, human, isAnswered, answeredAt, endedAt });
 }

@@ -81,6 +81,8 @@ export interface ResultsUnderTest {
   answers(record: object, placed: PlacedCall): unknown[];
   /** Records with a word that no table has: of a call that was answered, if one can show it, and of one that does not. */
   unmapped(word: string): { answered?: object; unanswered: object };
+  /** Fields by which a record proves that the call was answered, whatever its word is for the end. */
+  proof?: object;
   /** Our own fields that a record repeats. */
   tells: ("id" | "attempt")[];
   list?: {

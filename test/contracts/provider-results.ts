@@ -10,10 +10,20 @@ import type {
   ResultsUnderTest,
 } from "./provider-bench.ts";
 import { perTier } from "../support/per-tier.ts";
+import { talk } from "../support/provider-results/talk.ts";
 
 const providerCallId = "provider-1";
 const nothing = { human: null, word: null, answeredAt: null, endedAt: null, seconds: null };
 const phone = "+12025550123";
+/** Results of calls that nobody answered. */
+const unansweredStatuses = new Set([
+  "no_answer",
+  "busy",
+  "declined",
+  "failed",
+  "invalid",
+  "blocked",
+]);
 
 /** Answers each request in turn, and the last answer for ever. */
 function inTurn(answers: readonly unknown[]): AnswerWith {
@@ -53,6 +63,18 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
       status: "unknown",
     });
   });
+
+  const { proof } = results;
+  const unanswered = fixtures.filter(({ result }) => unansweredStatuses.has(result.status));
+  it.skipIf(proof === undefined)(
+    "reads a call that was answered as completed, whatever its record says of the end",
+    async () => {
+      for (const { says, record } of unanswered) {
+        const { result } = await read({ ...record, ...proof });
+        expect(result, says).toMatchObject({ status: "completed", answeredAt: talk.answeredAt });
+      }
+    },
+  );
 
   it("returns no result if the record is missing, or is another call's or attempt's", async () => {
     const [fixture] = fixtures;

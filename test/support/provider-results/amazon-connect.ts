@@ -108,5 +108,6 @@ export const amazonConnectResults = (instance: string): ResultsUnderTest => ({
     answered: { ...spoken, DisconnectReason },
     unanswered: { ...rung, DisconnectReason },
   }),
+  proof: { ConnectedToSystemTimestamp: talk.answeredAt / 1000 },
   tells: [],
 });

@@ -97,6 +97,7 @@ export const plivoResults: ResultsUnderTest = {
     answered: { ...spoken, hangup_cause_code: 4999 },
     unanswered: { ...rung, hangup_cause_code: 4999 },
   }),
+  proof: { answer_time: spoken.answer_time },
   tells: [],
   list: {
     asks: () => {

@@ -140,6 +140,7 @@ export const retellResults: ResultsUnderTest = {
     answered: { ...spoken, disconnection_reason },
     unanswered: { ...rung, disconnection_reason },
   }),
+  proof: spoken,
   tells: ["id", "attempt"],
   list: {
     asks: (from) => {

@@ -116,5 +116,6 @@ export const telnyxResults: ResultsUnderTest = {
     answered: { answered, ended, hangup_cause },
     unanswered: { ended, hangup_cause },
   }),
+  proof: { answered },
   tells: ["id"],
 };

@@ -85,6 +85,7 @@ export const ultravoxResults: ResultsUnderTest = {
     answered: { joined: answered, ended, endReason },
     unanswered: { joined: null, ended, endReason },
   }),
+  proof: { joined: answered },
   tells: ["id", "attempt"],
   list: {
     asks: () => [list(""), list("&cursor=page-2")],

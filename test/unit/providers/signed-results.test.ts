@@ -265,10 +265,13 @@ describe("a LiveKit event", () => {
     });
   });
 
-  it("of a callee whose call was active when the agent ended it reports it as completed", async () => {
-    const active = left("ROOM_DELETED", { attributes: { "sip.callStatus": "active" } });
-    expect(await toldBy(await signed(active))).toMatchObject({ result: { status: "completed" } });
-  });
+  it.each(["ROOM_DELETED", "SIP_TRUNK_FAILURE"])(
+    "of a callee whose call was active until %s reports it as completed",
+    async (word) => {
+      const active = left(word, { attributes: { "sip.callStatus": "active" } });
+      expect(await toldBy(await signed(active))).toMatchObject({ result: { status: "completed" } });
+    },
+  );
 
   it.each([
     ["another event", { ...left("CLIENT_INITIATED"), event: "participant_joined" }],
