@@ -136,7 +136,8 @@ interface JsonReading {
 
 /**
  * Returns the outcome of a JSON answer: placed for a 2xx that names the call, unknown for a 2xx that cannot be read,
- * otherwise by the status. The outcome of an unanswered request is returned unchanged.
+ * otherwise by the status. An answer that broke off is unknown, as its code may have said that the phone has rung. The
+ * outcome of an unanswered request is returned unchanged.
  */
 export function toOutcome(
   answer: Answer | DialOutcome,
@@ -151,6 +152,7 @@ export function toOutcome(
     return { ...meant, ...(asked === undefined ? {} : { retryAfterSeconds: asked }) };
   }
   if (meant !== undefined) return meant;
+  if (answer.text === undefined) return { kind: "unknown", code: "answer_unreadable" };
   if (answer.status < 200 || answer.status > 299) return toStatusOutcome(answer, now);
   const providerCallId = callIdIn(body);
   return providerCallId === undefined || providerCallId === ""

@@ -2,7 +2,7 @@ import { createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { DialOutcome } from "#shared/providers/provider.ts";
 import { aCall } from "../support/calls.ts";
-import type { ProviderBench } from "./provider-bench.ts";
+import { type ProviderBench, saysNotPlaced } from "./provider-bench.ts";
 
 /** Describes how an adapter reads answers: documented ones, those by status alone, and broken ones. */
 export function describeAnswers(bench: ProviderBench): void {
@@ -100,6 +100,20 @@ export function describeAnswers(bench: ProviderBench): void {
     ]);
     for (const { received } of all) expect(received).toHaveLength(requestsMax);
   });
+
+  const ringing = provider.fixtures.filter(({ outcome }) => !saysNotPlaced(outcome));
+  it.each(ringing)(
+    "does not know what $status of $page means if it breaks off",
+    async ({ status, body, headers }) => {
+      const text = JSON.stringify(body);
+      const { outcome } = await dial((_request, response) => {
+        const length = { "content-length": String(Buffer.byteLength(text) + 1) };
+        response.writeHead(status, { ...headers, ...length });
+        response.write(text, () => response.socket?.end());
+      });
+      expect(saysNotPlaced(outcome)).toBe(false);
+    },
+  );
 
   it("makes no second request where a connection is dropped before it was read", async () => {
     let connections = 0;
