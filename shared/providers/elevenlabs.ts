@@ -214,6 +214,8 @@ function resultOfConversation({ status, metadata }: Conversation): ReadResult {
   return resultOf(words, {
     word: sip ?? status,
     human: metadata?.features_usage?.voicemail_detection?.used === true ? false : null,
+    // The SIP status may be that of a transfer, after the callee's answer.
+    isAnswered: status === "failed" && accepted_time_unix_secs != null,
     ...timesOf(status, accepted_time_unix_secs ?? start_time_unix_secs, call_duration_secs),
   });
 }

@@ -136,6 +136,7 @@ export const elevenlabsResults: ResultsUnderTest = {
     return [{ user_id: id, ...(status === undefined ? {} : { status }), metadata }];
   },
   unmapped: (status) => ({ answered: { status, ...seconds }, unanswered: { status } }),
+  proof: { ...seconds, accepted_time_unix_secs: talk.answeredAt / 1000 },
   tells: ["id"],
   list: {
     asks: () => [list(""), list("&cursor=page-2")],
