@@ -22,6 +22,7 @@ import { defineProvider, defineRoute, idText, phoneNumber } from "./define-provi
 import { ask, toOutcome, postJson } from "./provider-http.ts";
 import {
   createAnswerers,
+  optionalAmount,
   optionalNumber,
   optionalText,
   createRecordReader,
@@ -216,7 +217,7 @@ const detailsSchema = () =>
     /** Time at which the call was connected. `end_at` is the latest time at which Bland would end it. */
     started_at: optionalText(),
     /** Seconds. */
-    corrected_duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
+    corrected_duration: optionalAmount(),
     /** Minutes. */
     call_length: optionalNumber(),
     /** In dollars. */

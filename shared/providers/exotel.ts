@@ -31,6 +31,7 @@ import {
   createListReader,
   createWords,
   type ListType,
+  optionalAmount,
   optionalText,
   readRecord,
   type RecordType,
@@ -161,7 +162,7 @@ const callSchema = () =>
     Status: optionalText(),
     DateCreated: optionalText(),
     /** Seconds. Set up to five minutes after the end. */
-    Duration: z.catch(z.nullish(z.union([z.string(), z.number()])), null),
+    Duration: optionalAmount(),
   });
 type ExotelCall = z.infer<ReturnType<typeof callSchema>>;
 

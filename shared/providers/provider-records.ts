@@ -11,6 +11,7 @@ import type { Send } from "../lib/http-client.ts";
  */
 export const optionalText = () => z.catch(z.nullish(z.string()), null);
 export const optionalNumber = () => z.catch(z.nullish(z.number()), null);
+export const optionalAmount = () => z.catch(z.nullish(z.union([z.string(), z.number()])), null);
 
 /** A provider's words for a call's result, mapped to our statuses. */
 export type Words = ReadonlyMap<string, ResultStatus>;

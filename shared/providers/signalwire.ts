@@ -5,13 +5,21 @@
  * and an API token. Secrets: `SIGNALWIRE_PROJECT_ID` and `SIGNALWIRE_API_TOKEN`.
  *
  * Requests, look-ups and results are those of twilio.ts. Ids are UUIDs. The address of a list's next page begins at
- * the host's root. Error codes that Twilio has too mean the same. SignalWire documents its other codes without their
+ * the host's root. Errors are `{code}` or `{errors: [{code}]}` (github.com/signalwire/docs, specs/compatibility-api).
+ * Codes that Twilio has too mean the same, except for 10004. SignalWire documents its other codes without their
  * statuses, so for those the status decides.
  */
 import { httpsUrl } from "../lib/https-url.ts";
 import * as z from "../lib/zod.ts";
 import { defineProvider, defineRoute } from "./define-provider.ts";
-import { callFields, createCalls, hasOneTarget, mustHaveOneTarget, toApi } from "./twilio.ts";
+import {
+  callFields,
+  createCalls,
+  hasOneTarget,
+  mustHaveOneTarget,
+  toApi,
+  twilioCodes,
+} from "./twilio.ts";
 import { contextProblem } from "./twilio-twiml.ts";
 
 /** Routes of SignalWire, as a dial plan has them. */
@@ -50,6 +58,10 @@ export const signalwire = /* @__PURE__ */ defineProvider(signalwireRoutes, (opti
       const password = options.secret(account, "API_TOKEN") ?? "";
       return toApi(`${baseUrl}/api/laml`, { accountSid, user: accountSid, password });
     },
-    "signalwire",
+    { name: "signalwire", codes },
   ),
 );
+
+/** Its own meaning of a code: a subproject of another project (…/rest/error-codes). */
+const codes = /* @__PURE__ */ (() =>
+  new Map([...twilioCodes, ["10004", "account_refused"] as const]))();

@@ -5,6 +5,7 @@ import {
   createAnswerers,
   createWords,
   type ListType,
+  optionalAmount,
   optionalText,
   type RecordType,
   resultOf,
@@ -28,16 +29,18 @@ const callSchema = () =>
     sid: idText,
     to: z.nullish(z.string()),
     direction: z.nullish(z.string()),
+    /** Call of which this one is a child leg. */
+    parent_call_sid: optionalText(),
     /** May be empty while a call is queued. */
     date_created: z.nullish(z.string()),
     status: optionalText(),
     answered_by: optionalText(),
     end_time: optionalText(),
-    /** Negative, and null until the call is billed. */
-    price: optionalText(),
+    /** Negative, and null until the call is billed. A text at Twilio, a number at SignalWire, as the length. */
+    price: optionalAmount(),
     price_unit: optionalText(),
     /** Seconds. Empty for a call that nobody answered. */
-    duration: optionalText(),
+    duration: optionalAmount(),
   });
 
 /** Values of `status` (https://www.twilio.com/docs/voice/api/call-resource#call-status-values). */

@@ -97,7 +97,7 @@ export const twilio = /* @__PURE__ */ defineProvider(twilioRoutes, (options) =>
       const password = secret(account, "AUTH_TOKEN") ?? "";
       return toApi(baseUrl, { accountSid, user: apiKey ?? accountSid, password });
     },
-    "twilio",
+    { name: "twilio", codes: twilioCodes },
   ),
 );
 
@@ -129,15 +129,18 @@ interface CallsRoute {
   callReason?: string | undefined;
 }
 
-/**
- * Creates the adapter of a provider with Twilio's API.
- *
- * @param name prefix of its codes
- */
+/** Parts of Twilio's API that differ between providers. */
+interface Dialect {
+  /** Prefix of its codes. */
+  name: string;
+  codes: typeof twilioCodes;
+}
+
+/** Creates the adapter of a provider with Twilio's API. */
 export function createCalls<Own extends Route & CallsRoute>(
   { fetch, now }: ProviderOptions,
   apiOf: (route: Own) => CallsApi,
-  name: string,
+  dialect: Dialect,
 ): DialingProvider<Own> {
   return {
     async dial({ call: { id, request }, timeoutSeconds, guarded, ...more }, route) {
@@ -154,7 +157,7 @@ export function createCalls<Own extends Route & CallsRoute>(
       const body = new URLSearchParams([...Object.entries(fields), ...callbacks]).toString();
       const form = { ...headers, "content-type": "application/x-www-form-urlencoded" };
       const answer = await post(guarded(fetch), url, { headers: form, body, timeoutSeconds });
-      const exception = (status: number, answered: unknown) => toRefusal(status, answered, name);
+      const exception = (status: number, answered: unknown) => toRefusal(status, answered, dialect);
       return toOutcome(answer, { callIdIn, exception }, now());
     },
 
@@ -171,9 +174,10 @@ export function createCalls<Own extends Route & CallsRoute>(
         for (let pages = 0; page !== undefined; pages++) {
           if (pages === pagesMax) throw new Error("the list of calls is too long");
           const listed = z.built(listSchema).parse(await ask(fetch, page, { headers }));
-          for (const { sid, to, direction, date_created } of listed.calls) {
+          for (const { sid, to, direction, parent_call_sid, date_created } of listed.calls) {
             // A child leg, such as that of a <Dial>, is no call of ours.
-            if (toCanonical(to ?? "") !== callee || (direction ?? ours) !== ours) continue;
+            const isOther = parent_call_sid || (direction && !ours.has(direction));
+            if (toCanonical(to ?? "") !== callee || isOther) continue;
             // A row without a date or direction may be our call or another one. Nothing is certain until Twilio has
             // set both.
             if (!date_created || !direction) return undefined;
@@ -229,13 +233,29 @@ function callIdIn(body: unknown): string | undefined {
   return z.built(createdSchema).safeParse(body).data?.sid;
 }
 
-/** Codes have at most six digits: a longer number may be a phone number. */
-const errorSchema = () => z.object({ code: z.int().check(z.minimum(1), z.maximum(999_999)) });
+/** Codes have at most six digits: a longer number may be a phone number. SignalWire lists them as texts, too. */
+const codeSchema = () =>
+  z.union([
+    z.int().check(z.minimum(1), z.maximum(999_999)),
+    z.pipe(z.string().check(z.regex(/^[1-9]\d{0,5}$/)), z.transform(Number)),
+  ]);
+const errorSchema = () => z.object({ code: codeSchema() });
+const errorsSchema = () => z.object({ errors: z.tuple([errorSchema()], errorSchema()) });
+
+/** Returns the code of an error, or of the first one in a list. */
+function codeIn(body: unknown): number | undefined {
+  const listed = z.built(errorsSchema).safeParse(body).data?.errors[0];
+  return (listed ?? z.built(errorSchema).safeParse(body).data)?.code;
+}
 
 /** Returns the outcome of an error code if it differs from the status. */
-function toRefusal(status: number, body: unknown, name: string): DialOutcome | undefined {
+function toRefusal(
+  status: number,
+  body: unknown,
+  { name, codes }: Dialect,
+): DialOutcome | undefined {
   const isRefused = [400, 401, 402, 403, 404, 422, 429].includes(status);
-  const number = isRefused && z.built(errorSchema).safeParse(body).data?.code;
+  const number = isRefused && codeIn(body);
   if (!number) return undefined;
   const code = `${name}_${number}`;
   const kind =
@@ -247,7 +267,7 @@ function toRefusal(status: number, body: unknown, name: string): DialOutcome | u
 }
 
 /** Error codes that say more than their status (https://www.twilio.com/docs/api/errors). */
-const codes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">>(
+export const twilioCodes = /* @__PURE__ */ createTable<Exclude<DialOutcome["kind"], "placed">>(
   // Too many requests at once (20429), or calls (10004).
   ["not_placed", "10004 20429 86008"],
   // Authentication (20003), test credentials (20008), a key without this permission (70051), access denied (20006),
@@ -281,5 +301,5 @@ function queryOf(address: string): string {
 /** Maximum pages, of 500 calls of one number, that a look-up reads. */
 const pagesMax = 10;
 
-/** Direction of a call that was placed by this API. */
-const ours = "outbound-api";
+/** Directions of a call that was placed by this API. SignalWire's specification has `outbound`, for child legs, too. */
+const ours = new Set(["outbound-api", "outbound"]);

@@ -57,7 +57,7 @@ export const providerNotes: Readonly<Record<string, { answers: string[]; records
     records: ["`call_analysis` appears some time after the end."],
   },
   SignalWire: {
-    answers: ["Error numbers are read as Twilio's; other answers by their status."],
+    answers: ["Error numbers are read as Twilio's, except 10004; else by status."],
     records: [],
   },
   Telnyx: {

@@ -4,6 +4,7 @@ import type {
   ResultsUnderTest,
 } from "#test/contracts/provider-bench.ts";
 import { twilioResults } from "../provider-results/twilio.ts";
+import { talk } from "../provider-results/talk.ts";
 import { twilioAnswers, twilioLookUps } from "./twilio.ts";
 
 const page = "signalwire.com/docs/compatibility-api/rest/calls/create-a-call";
@@ -47,8 +48,34 @@ function asSignalWire<Value>(value: Value): Value {
   return JSON.parse(text);
 }
 
-/** Answers with Twilio's numbers, which have Twilio's meaning. */
-export const signalwireAsTwilio: AnswerFixture[] = twilioAnswers.map(asSignalWire);
+/** Answers with Twilio's numbers, which have Twilio's meaning except for 10004. */
+export const signalwireAsTwilio: AnswerFixture[] = twilioAnswers
+  .filter(({ body }) => !JSON.stringify(body).includes("10004"))
+  .map(asSignalWire);
+
+const spec = "github.com/signalwire/docs, specs/compatibility-api/_shared/errors.tsp";
+const listed = (code: string, outcome: AnswerFixture["outcome"]): AnswerFixture => ({
+  page: `${spec}: CompatibilityErrorArrayItem`,
+  says: `${code} in a list of errors`,
+  status: 400,
+  body: { errors: [{ code, message: "… +12025550123 …", more_info: "…" }] },
+  outcome,
+});
+
+/** Errors in the forms that SignalWire's specification has, and its own meaning of 10004. */
+export const signalwireErrors: AnswerFixture[] = [
+  listed("21210", { kind: "route_refused", code: "signalwire_21210" }),
+  listed("21211", { kind: "rejected", code: "signalwire_21211", blamesNumber: true }),
+  listed("30010", { kind: "rejected", code: "signalwire_30010" }),
+  listed("20003", { kind: "account_refused", code: "signalwire_20003" }),
+  {
+    page: "signalwire.com/docs/compatibility-api/rest/error-codes",
+    says: "10004 a subproject of another project",
+    status: 422,
+    body: { code: 10_004, message: "…", more_info: "…", status: 422 },
+    outcome: { kind: "account_refused", code: "signalwire_10004" },
+  },
+];
 
 export const signalwireLookUps: LookUpFixture[] = twilioLookUps.map(
   ({ asks, answers, found, ...more }) => ({
@@ -58,6 +85,27 @@ export const signalwireLookUps: LookUpFixture[] = twilioLookUps.map(
     found,
   }),
 );
+
+const queued = { date_created: "Sat, 21 Nov 2026 00:00:00 +0000", to: "+12025550123" };
+
+/** A look-up with the directions and parents of SignalWire's specification (calls/models/core.tsp). */
+export const signalwireDirections: LookUpFixture = {
+  page: "github.com/signalwire/docs, specs/compatibility-api/calls/models/core.tsp",
+  says: "`outbound` calls, and their child legs",
+  asks: (call) => signalwireLookUps[0]?.asks(call) ?? [],
+  answers: () => [
+    { calls: [], next_page_uri: null },
+    {
+      calls: [
+        { ...queued, sid: "ours", direction: "outbound", parent_call_sid: null },
+        { ...queued, sid: "child", direction: "outbound", parent_call_sid: sid },
+        { ...queued, sid: "called", direction: "inbound", parent_call_sid: null },
+      ],
+      next_page_uri: null,
+    },
+  ],
+  found: { by: "number", providerCallIds: ["ours"] },
+};
 
 /** The look-up that is documented for SignalWire alone. */
 export const signalwireOwnLookUps = signalwireLookUps
@@ -71,6 +119,26 @@ export const signalwireOwnLookUps = signalwireLookUps
 const { list, ...results } = twilioResults;
 export const signalwireResults: ResultsUnderTest = {
   ...results,
+  fixtures: [
+    ...results.fixtures,
+    {
+      page: "github.com/signalwire/docs, specs/compatibility-api/calls/models/core.tsp",
+      says: "`completed`, with numbers",
+      record: {
+        status: "completed",
+        duration: 42,
+        end_time: "Sat, 21 Nov 2026 00:00:52 +0000",
+        price: 0.003,
+        price_unit: "USD",
+      },
+      result: {
+        status: "completed",
+        word: "completed",
+        ...talk,
+        cost: { amount: "0.003", currency: "USD" },
+      },
+    },
+  ],
   asks: (id) => asSignalWire(results.asks(id)),
   ...(list && {
     list: {

@@ -4,6 +4,8 @@ import { describeProvider } from "#test/contracts/provider.ts";
 import {
   signalwireAnswers,
   signalwireAsTwilio,
+  signalwireDirections,
+  signalwireErrors,
   signalwireLookUps,
   signalwireResults,
 } from "#test/support/provider-answers/signalwire.ts";
@@ -32,8 +34,8 @@ describeProvider({
       },
     },
   ],
-  fixtures: [...signalwireAnswers, ...signalwireAsTwilio],
-  lookUps: signalwireLookUps,
+  fixtures: [...signalwireAnswers, ...signalwireAsTwilio, ...signalwireErrors],
+  lookUps: [...signalwireLookUps, signalwireDirections],
   results: signalwireResults,
 });
 
