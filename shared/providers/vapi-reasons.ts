@@ -89,6 +89,14 @@ const words = /* @__PURE__ */ (() =>
 /** Prefixes that stand for all reasons that begin with them. A word of the table takes precedence. */
 const families = [version, inProgress, ringing, ending, "pipeline-"];
 
+/**
+ * Returns true for a reason of calls that nobody answered, by which an answered call may end, too: its transfer failed or
+ * its line broke (https://docs.vapi.ai/calls/troubleshoot-call-errors).
+ */
+function mayEndAnswered(word: string): boolean {
+  return word.startsWith(inProgress) || /^(twilio|vonage)-(failed|rejected)/.test(word);
+}
+
 type Text = string | null | undefined;
 interface EndedCall {
   status?: Text;
@@ -101,7 +109,8 @@ interface EndedCall {
 
 /**
  * Returns the result of a call's record. `startedAt` counts as the time of the answer if the listed reason leaves
- * open whether there was one. By itself it proves no answer, as a call that did not start may have it, too.
+ * open whether there was one. A call that SIP 480 ended before an answer has none. By itself it proves no answer, as a
+ * call that did not start may have it, too.
  */
 export function resultOfCall({
   status,
@@ -116,5 +125,12 @@ export function resultOfCall({
   const word = words.has(reason) ? reason : (family ?? reason);
   const mayBeAnswered = words.has(word) && word !== ringing;
   const answeredAt = mayBeAnswered ? startedAt : null;
-  return resultOf(words, { word, answeredAt, endedAt, cost: { amount: cost, currency: "USD" } });
+  const isAnswered = Boolean(startedAt) && mayEndAnswered(word);
+  return resultOf(words, {
+    word,
+    isAnswered,
+    answeredAt,
+    endedAt,
+    cost: { amount: cost, currency: "USD" },
+  });
 }

@@ -149,6 +149,23 @@ const list = (query: string) => ({
   headers,
 });
 
+/** Calls that were answered and ended by a transfer that failed, or by a broken line, with the words of unanswered ones. */
+export const vapiTransfers: ResultFixture[] = [
+  `${sip}403-forbidden`,
+  `${sip}407-proxy-authentication-required`,
+  `${sip}408-request-timeout`,
+  `${sip}480-temporarily-unavailable`,
+  `${sip}503-service-unavailable`,
+  `${inProgress}providerfault-transport-never-connected`,
+  "twilio-failed-to-connect-call",
+  "vonage-failed-to-connect-call",
+  "vonage-rejected",
+].map((reason) => ({
+  ...after(reason),
+  page: "docs.vapi.ai/calls/troubleshoot-call-errors#transfer-failed",
+  says: `\`${reason}\`, after \`startedAt\``,
+}));
+
 export const vapiResults: ResultsUnderTest = {
   fixtures,
   asks: (id) => [{ path: `/call/${id}`, headers }],

@@ -1,6 +1,6 @@
 import { describeProvider } from "#test/contracts/provider.ts";
 import { vapiAnswers, vapiLookUps } from "#test/support/provider-answers/vapi.ts";
-import { vapiResults } from "#test/support/provider-results/vapi.ts";
+import { vapiResults, vapiTransfers } from "#test/support/provider-results/vapi.ts";
 
 describeProvider({
   type: "vapi",
@@ -21,5 +21,5 @@ describeProvider({
   ],
   fixtures: vapiAnswers,
   lookUps: vapiLookUps,
-  results: vapiResults,
+  results: { ...vapiResults, fixtures: [...vapiResults.fixtures, ...vapiTransfers] },
 });
