@@ -172,11 +172,16 @@ const conversationSchema = () =>
   });
 type Conversation = z.infer<ReturnType<typeof conversationSchema>>;
 
+/** True if the callee has answered. A SIP status in the error may be that of a transfer then. */
+function isAccepted({ metadata }: Conversation): boolean {
+  return metadata?.accepted_time_unix_secs != null;
+}
+
 /** Returns the outcome of a conversation. Undefined: it failed, and it is not known whether the phone has rung. */
 function outcomeOfConversation(one: Conversation): "placed" | NotPlaced | undefined {
   const { status, metadata } = one;
   const lasted = (metadata?.call_duration_secs ?? 0) > 0;
-  if (status !== "failed" || lasted) return "placed";
+  if (status !== "failed" || lasted || isAccepted(one)) return "placed";
   const outcome = outcomeOfText(metadata?.error?.reason ?? "");
   if (outcome?.kind === "placed") return "placed";
   const isSure = outcome?.kind === "rejected" || outcome?.kind === "account_refused";
@@ -208,14 +213,14 @@ const reportSchema = () =>
   });
 
 /** A conversation shows that a machine answered only if its agent has the tool that detects voicemail. */
-function resultOfConversation({ status, metadata }: Conversation): ReadResult {
+function resultOfConversation(one: Conversation): ReadResult {
+  const { status, metadata } = one;
   const { start_time_unix_secs, accepted_time_unix_secs, call_duration_secs } = metadata ?? {};
   const sip = status === "failed" ? sipWordIn(metadata?.error?.reason ?? "") : undefined;
   return resultOf(words, {
     word: sip ?? status,
     human: metadata?.features_usage?.voicemail_detection?.used === true ? false : null,
-    // The SIP status may be that of a transfer, after the callee's answer.
-    isAnswered: status === "failed" && accepted_time_unix_secs != null,
+    isAnswered: status === "failed" && isAccepted(one),
     ...timesOf(status, accepted_time_unix_secs ?? start_time_unix_secs, call_duration_secs),
   });
 }

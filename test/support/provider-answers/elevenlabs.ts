@@ -187,7 +187,7 @@ const failedAs = (
   says: string,
   failure: object | null,
   found: LookUpFixture["found"],
-  more: { attempt?: number; seconds?: number; hasMore?: boolean } = {},
+  more: { attempt?: number; seconds?: number; acceptedAt?: number; hasMore?: boolean } = {},
 ): LookUpFixture => ({
   page: `${errorPage}: ${says}`,
   says: `\`status: failed\`, ${says}`,
@@ -201,6 +201,7 @@ const failedAs = (
       transcript: [],
       metadata: {
         call_duration_secs: more.seconds ?? 0,
+        accepted_time_unix_secs: more.acceptedAt ?? null,
         termination_reason: "",
         error: failure,
       },
@@ -256,6 +257,9 @@ export const elevenlabsLookUps: LookUpFixture[] = [
   failedAs("SIP 503", sipError(503, "…"), undefined),
   failedAs("a code alone", { code: 404 }, undefined),
   failedAs("no error", null, undefined),
+  failedAs("SIP 407 to a transfer", sipError(407, "Proxy Auth"), placed, {
+    acceptedAt: sought.from / 1000,
+  }),
   failedAs("after some seconds of a call", { code: 1011, reason: "…" }, placed, { seconds: 7 }),
   {
     page: `${errorPage}: beside another conversation of the same call`,
