@@ -4,12 +4,11 @@ import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import { parsePlanFile } from "#shared/dial-plan/parse-plan-file.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
-import { receiverKeys } from "#shared/dial-plan/receivers.ts";
 import { malformedSecrets } from "#shared/dial-plan/secrets.ts";
 import { createToken } from "#shared/settings/tokens.ts";
-import { createProviders } from "#shared/providers/providers.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
-import { hasRole, type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
+import { checkValue } from "./secret-commands.ts";
+import { type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
 /** Reads infra/dial-plan.json. @throws DeployError if it is not JSON, or names something twice */
@@ -69,27 +68,8 @@ export async function askForSecrets(
   if (malformed.length > 0) {
     throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
-  checkSecrets(tools, plan, { platform, environment: found });
+  for (const [name, value] of Object.entries(found)) checkValue(name, value);
   return found;
-}
-
-/** Creates what uses the secrets that were given now, as the dialer would: providers, and the keys of receivers. */
-function checkSecrets(
-  { fetch, print }: Tools,
-  plan: DialPlan,
-  { platform, environment }: { platform: PlatformName; environment: Record<string, string> },
-): void {
-  const routes = Object.values(plan.agents).filter((route) =>
-    routeKinds
-      .listSecrets(route, hasRole(platform))
-      .every((name) => environment[name] !== undefined),
-  );
-  try {
-    createProviders({ environment, fetch, now: Date.now, print }, routes);
-    receiverKeys(plan, environment);
-  } catch (error) {
-    throw new DeployError(error instanceof Error ? error.message : "a secret is wrong");
-  }
 }
 
 /**

@@ -1,15 +1,23 @@
 import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
-import { parsePlanVariable } from "#shared/dial-plan/parse-dial-plan.ts";
+import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
-import { parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
+import { readBaseUrl } from "#shared/lib/https-url.ts";
+import { parseSigningKey, parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
+import { routeKinds } from "#shared/providers/routes.ts";
 import { checkEventsKey, isEventsKey } from "#shared/settings/events-keys.ts";
 import { isEmptyList } from "#shared/settings/settings.ts";
 import { createToken, parseNewTokens } from "#shared/settings/tokens.ts";
 import { parseJsonText } from "#shared/lib/json-fault.ts";
 import * as z from "#shared/lib/zod.ts";
+import { endpointVariable } from "#shared/traces/variables.ts";
 import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
-import { type SecretStore, type TokenVariable, tokenVariables } from "./secret-names.ts";
+import {
+  isWebhookSecret,
+  type SecretStore,
+  type TokenVariable,
+  tokenVariables,
+} from "./secret-names.ts";
 import { DeployError } from "./tools.ts";
 
 /** An entry of API_TOKENS or OPERATOR_TOKENS, which holds a token's hash. */
@@ -42,11 +50,7 @@ export async function setSecret(
     throw new DeployError("A secret's name is in capitals, such as WEBHOOK_SECRET.");
   }
   if (value === "") throw new DeployError(`${name} is empty: give its value on stdin.`);
-  if (name === "HASH_KEY") checkHashKey(value);
-  if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
-  if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
-  if (name === "DIAL_PLAN") check(name, () => parsePlanVariable(value));
-  if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
+  checkValue(name, value);
   const variable = tokenVariables.find((one) => name.startsWith(one));
   if (variable !== undefined && name !== variable && store.read !== undefined) {
     const words = variable === "OPERATOR_TOKENS" ? "--operator --install" : "--install";
@@ -66,6 +70,17 @@ export async function setSecret(
     if (!mayFollow(current, value)) throw new DeployError(hashKeyStays);
   }
   await store.set({ [name]: value }, { replaces });
+}
+
+/** Checks a secret whose wrong value would stop all dialing. @throws DeployError with what is wrong, which quotes nothing */
+export function checkValue(name: string, value: string): void {
+  if (name === "HASH_KEY") checkHashKey(value);
+  if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
+  if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
+  if (name === "DIAL_PLAN") check(name, () => parseDialPlan({}, { DIAL_PLAN: value }, routeKinds));
+  if (name === endpointVariable) check(name, () => readBaseUrl(name, value));
+  if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
+  if (isWebhookSecret(name)) check(name, () => parseSigningKey(value, name));
 }
 
 /** Returns the names of a deployment's secrets. @throws DeployError if there are none: it is not there */

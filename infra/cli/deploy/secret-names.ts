@@ -29,7 +29,9 @@ export function lacksFirstToken(names: readonly string[]): boolean {
 
 /** Returns the functions that read a secret: each is given no other. */
 export function readersOf(secret: string): FunctionName[] {
-  if (["HASH_KEY", "PUBLIC_URL"].includes(secret) || isEventsKey(secret)) return ["dialer", "api"];
+  if (["DIAL_PLAN", "HASH_KEY", "PUBLIC_URL"].includes(secret) || isEventsKey(secret)) {
+    return ["dialer", "api"];
+  }
   if (holdsTokens(secret)) return ["api"];
   return isWebhookSecret(secret) ? ["dialer", "api"] : ["dialer"];
 }
@@ -38,7 +40,7 @@ export function readersOf(secret: string): FunctionName[] {
  * True for the name of a webhook's secret, such as `WEBHOOK_SECRET`, by which the API verifies callbacks. No other type
  * of account has one that ends so but LiveKit's `API_SECRET`.
  */
-function isWebhookSecret(name: string): boolean {
+export function isWebhookSecret(name: string): boolean {
   return (
     /^[A-Z0-9_]+_SECRET$/.test(name) && !name.endsWith("_API_SECRET") && !isReceiverSecret(name)
   );
@@ -53,7 +55,7 @@ export function providerSecretsOf(plan: DialPlan, platform: PlatformName): strin
 }
 
 /** True if the dialer has an AWS role there, which signs requests in place of an account's secrets. */
-export const hasRole = (platform: PlatformName): boolean => platform === "aws";
+const hasRole = (platform: PlatformName): boolean => platform === "aws";
 
 /** The secrets of one deployment, wherever its platform keeps them. */
 export interface SecretStore {

@@ -79,11 +79,13 @@ describe("the secrets of a deployment on AWS", () => {
     createStack();
     const tokens = [{ id: "crm", sha256: "a".repeat(64) }];
     const ofWebhooks = { WEBHOOK_SECRET: "whsec_x", HOOK_EU_SECRET: "whsec_y" };
+    const DIAL_PLAN = '{"agents":{}}';
     const ofDialer = { LIVEKIT_API_SECRET: "l", VAPI_API_KEY: "v", EVENTS_CRM_SECRET: "whsec_z" };
     const API_TOKENS = JSON.stringify(tokens);
-    await store.set({ ...ofWebhooks, ...ofDialer, API_TOKENS });
+    await store.set({ ...ofWebhooks, ...ofDialer, API_TOKENS, DIAL_PLAN });
     expect(aws.current("arn:settings")).toEqual({
       API_TOKENS: tokens,
+      DIAL_PLAN,
       HASH_KEY: hashKey,
       ...ofWebhooks,
     });

@@ -225,15 +225,34 @@ describe("npm run deploy:cloudflare says what to do, and changes nothing,", () =
     expect(changed()).toEqual([]);
   });
 
-  it("without the secret of a receiver of events, or with one that is malformed", async () => {
-    const told = { events: { crm: { url: "https://acme.internal/events" } } };
-    const deploying = () => ada.deploy({}, { ...deployedPlan, ...told });
-    await expect(deploying()).rejects.toThrow(
-      /needs EVENTS_CRM_SECRET.*npm run secrets -- webhook/,
-    );
-    for (const EVENTS_CRM_SECRET of ["whsec_short", `${webhookSecret},`]) {
-      give(ada, { WEBHOOK_SECRET: webhookSecret, EVENTS_CRM_SECRET });
-      await expect(deploying()).rejects.toThrow(/EVENTS_CRM_SECRET must be whsec_/);
+  it.each<[string, string, object, string[], RegExp]>([
+    [
+      "the secret of a receiver of events",
+      "EVENTS_CRM_SECRET",
+      { events: { crm: { url: "https://acme.internal/events" } } },
+      ["whsec_short", `${webhookSecret},`],
+      /EVENTS_CRM_SECRET must be whsec_/,
+    ],
+    [
+      "the secret of a check",
+      "CHECKS_DNC_SECRET",
+      { checks: { dnc: { url: "https://acme.internal/ask" } } },
+      ["whsec_short"],
+      /CHECKS_DNC_SECRET must be whsec_/,
+    ],
+    [
+      "the address of the collector",
+      "OTEL_EXPORTER_OTLP_ENDPOINT",
+      { traces: { share: 0.1 } },
+      ["acme.internal", "http://acme.internal"],
+      /OTEL_EXPORTER_OTLP_ENDPOINT must be/,
+    ],
+  ])("without %s, or with one that is malformed", async (_, name, settings, wrong, message) => {
+    const deploying = () => ada.deploy({}, { ...deployedPlan, ...settings });
+    await expect(deploying()).rejects.toThrow(`needs ${name}. Put`);
+    for (const value of wrong) {
+      give(ada, { WEBHOOK_SECRET: webhookSecret, [name]: value });
+      await expect(deploying()).rejects.toThrow(message);
     }
     expect(changed()).toEqual([]);
   });

@@ -22,6 +22,7 @@ import { isEventsKey } from "#shared/settings/events-keys.ts";
 import { findCaller, parseTokens } from "#shared/settings/tokens.ts";
 import { useDeployment } from "#test/support/cloudflare/deployment.ts";
 import { create as createWorker } from "#test/support/cloudflare/workers.ts";
+import { deployedPlan } from "#test/support/deployed-plan.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
 const key = "0".repeat(64);
@@ -372,6 +373,10 @@ describe("npm run secrets -- set", () => {
     ["API_TOKENS", "oc_secret", /^API_TOKENS is not JSON: line 1 column 1$/],
     ["DIAL_PLAN", '{"agents": oc_secret}', /^DIAL_PLAN is not JSON: line 1 column 12$/],
     ["DIAL_PLAN", "oc_secret.json", /not the path of its file: .*-- set DIAL_PLAN < FILE$/],
+    ["DIAL_PLAN", '{"agent": "oc_secret"}', /^dial plan: plan: must not have "agent"$/m],
+    ["WEBHOOK_SECRET", "oc_secret", /WEBHOOK_SECRET must be whsec_/],
+    ["HOOK_EU_SECRET", "whsec_oc_secret", /HOOK_EU_SECRET must be whsec_/],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://oc_secret.example", /ENDPOINT must be https/],
     ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
     [
       "API_TOKENS_CRM",
@@ -404,6 +409,13 @@ describe("npm run secrets -- set, on Cloudflare,", byWrangler, () => {
     expect(secretsOf("api")?.has("EVENTS_CRM_SECRET")).toBe(false);
   });
 
+  it("sets DIAL_PLAN for both Workers, which accept and dial by one plan", async () => {
+    const value = JSON.stringify(deployedPlan);
+    const { store } = cloudflare();
+    await setSecret(store, "DIAL_PLAN", { value, replaces: false });
+    for (const worker of ["dialer", "api"]) expect(secretsOf(worker)?.get("DIAL_PLAN")).toBe(value);
+  });
+
   it("sets HASH_KEY where none is set", async () => {
     putWorker("api", { PUBLIC_URL: "https://a.example" });
     putLedger();
@@ -416,26 +428,28 @@ describe("npm run secrets -- set, on Cloudflare,", byWrangler, () => {
     for (const worker of ["api", "dialer"]) putWorker(worker, { HASH_KEY: key });
     putLedger();
     const [ada, bob] = [deployment().person(), deployment().person()];
+    const [a, b] = [createWebhookSecret(), createWebhookSecret()];
     const { run } = ada.tools;
     let begun: Promise<void> | undefined;
     ada.tools.run = async (command, args, options) => {
       // Between the two Workers of the first, the second does all that it can.
       if (args.join(" ") === "secret bulk --name outbound-calls-api") {
-        begun = setSecret(storeOn(bob.tools), "WEBHOOK_SECRET", { value: "b", replaces: false });
+        begun = setSecret(storeOn(bob.tools), "WEBHOOK_SECRET", { value: b, replaces: false });
         const waits = () => bob.printed.some((line) => line.startsWith("Somebody else sets"));
-        await expect.poll(() => waits() || ofBoth("dialer") === "b").toBe(true);
+        await expect.poll(() => waits() || ofBoth("dialer") === b).toBe(true);
       }
       return run(command, args, options);
     };
-    await setSecret(storeOn(ada.tools), "WEBHOOK_SECRET", { value: "a", replaces: false });
+    await setSecret(storeOn(ada.tools), "WEBHOOK_SECRET", { value: a, replaces: false });
     await begun;
-    expect([ofBoth("dialer"), ofBoth("api")]).toEqual(["b", "b"]);
+    expect([ofBoth("dialer"), ofBoth("api")]).toEqual([b, b]);
   });
 
   it("makes no Worker where there is no deployment", async () => {
     const ada = deployment().person();
+    const value = createWebhookSecret();
     await expect(
-      setSecret(storeOn(ada.tools, "stagging"), "WEBHOOK_SECRET", { value: "x", replaces: false }),
+      setSecret(storeOn(ada.tools, "stagging"), "WEBHOOK_SECRET", { value, replaces: false }),
     ).rejects.toThrow(/no deployment/);
     expect(deployment().changes()).toEqual([]);
   });
