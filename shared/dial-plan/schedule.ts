@@ -159,7 +159,8 @@ function planRules(plan: DialPlan) {
   const regions = listRegions(plan).map(([name, region]): Region => {
     const { callingHours } = region;
     const preset = callingHours === undefined ? undefined : findHours(callingHours, plan);
-    const prefixes = new Set(region.prefixes ?? preset?.prefixes);
+    // Beside a list of the region's own, a state's preset still holds for the whole state.
+    const prefixes = new Set([...(preset?.prefixes ?? []), ...(region.prefixes ?? [])]);
     const lengths = [...new Set([...prefixes].map(({ length }) => length))];
     const has = (number: string) => lengths.some((length) => prefixes.has(number.slice(0, length)));
     return { lengths, has, rule: createRule(`regions.${name}`, region, plan) };

@@ -41,7 +41,7 @@ export const settingDescriptions: Readonly<Record<string, string>> = {
   regions: "further rules by the number's prefix",
   "regions.*.callingHours": "hours, or the name of a preset or of a set",
   "regions.*.maxCalls": "calls to one number",
-  "regions.*.prefixes": "where its numbers begin; a state's preset has them",
+  "regions.*.prefixes": "where its numbers begin, beside a state preset's",
   "regions.*.except": "states that `us-states` leaves out",
   maxCalls: "maximum calls to one number",
   blackoutDates: "days without calls, in the callee's time zone",

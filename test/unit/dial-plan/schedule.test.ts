@@ -171,6 +171,17 @@ describe("a call's schedule", () => {
     ]);
   });
 
+  it("has a state's preset for all numbers of the state, also where its region names further ones", () => {
+    const { closedBy } = scheduleOf({
+      callingHours: { default: "us-federal", office: "always" },
+      regions: { florida: { callingHours: "us-florida", prefixes: ["+1212"] } },
+    });
+    const at = "2026-06-02T00:30Z"; // 20:30 in Miami and New York
+    for (const number of ["+13055550100", "+12125550100"])
+      expect(closedBy(call(number), at)).toBe("regions.florida");
+    expect(closedBy(call("+13155550100"), at)).toBeUndefined();
+  });
+
   it("leaves the provider its time before the hours close", () => {
     const { opening, closedBy } = scheduleOf({
       providers: { webhook: { timeoutSeconds: 60 } },
