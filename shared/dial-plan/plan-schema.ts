@@ -82,10 +82,10 @@ export const dialPlanSchema = z
       z.record(
         z.string().check(
           z.regex(/^[a-z][a-z0-9-]{0,39}$/, "must be a name such as twilio-eu"),
-          // The names of the secrets of receivers and checks begin with EVENTS and CHECKS.
+          // Names of the secrets of receivers, checks and tokens begin so.
           z.refine(
-            (name) => !/^(events|checks)(-|$)/.test(name),
-            "must not begin with events or checks",
+            (name) => !/^(events|checks|api-tokens|operator-tokens)(-|$)/.test(name),
+            "must not begin with events, checks, api-tokens or operator-tokens",
           ),
           z.refine((name) => name !== sandboxType, "must not be sandbox, which dials test calls"),
         ),

@@ -61,7 +61,7 @@ describe("the checks of a dial plan", () => {
   it("reserve the names of their secrets, which no account may use", () => {
     const answer = readDialPlan({ ...testPlan, providers: { "checks-crm": { type: "webhook" } } });
     expect("problems" in answer && answer.problems[0]?.message).toBe(
-      "must not begin with events or checks",
+      "must not begin with events, checks, api-tokens or operator-tokens",
     );
   });
 

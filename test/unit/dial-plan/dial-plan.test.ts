@@ -205,6 +205,14 @@ describe("the dial plan", () => {
       { callingHours: { default: "always", france: { mon: ["09:00-17:00"] } } },
       /callingHours\.france: has the name of a preset/,
     ],
+    [
+      { providers: { "api-tokens": { type: "webhook" } } },
+      /providers\.api-tokens: must not begin with events, checks, api-tokens or operator-tokens/,
+    ],
+    [
+      { providers: { "operator-tokens-eu": { type: "vapi" } } },
+      /providers\.operator-tokens-eu: must not begin/,
+    ],
     [{ countries: { FR: {} } }, /countries\.FR: must have callingHours, maxCalls or both/],
     [{ countries: { France: { callingHours: "france" } } }, /countries\.France: /],
     [{ countries: { UK: { callingHours: "france" } } }, /countries\.UK: must be a country's two/],
