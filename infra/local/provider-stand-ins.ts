@@ -17,7 +17,8 @@ export interface PlanOnStandIns {
 
 /** The parts of a plan that are changed. Everything else is left for the plan's own schema to judge. */
 const planSchema = z.looseObject({
-  agents: z.record(z.string(), z.looseObject({ provider: z.string() })),
+  // A split has no provider: its arms do.
+  agents: z.record(z.string(), z.looseObject({ provider: z.optional(z.string()) })),
   providers: z._default(z.record(z.string(), z.looseObject({ type: z.optional(z.string()) })), {}),
 });
 
@@ -38,7 +39,7 @@ export async function startStandIns(
   const plan = planSchema.safeParse(parsePlanVariable(given)).data;
   if (plan === undefined) throw new Error("DIAL_PLAN is not a dial plan.");
   const { agents, providers } = plan;
-  const accounts = [...new Set(Object.values(agents).map(({ provider }) => provider))]
+  const accounts = [...new Set(Object.values(agents).flatMap(({ provider }) => provider ?? []))]
     .map((name) => ({ name, type: standInTypes.get(providers[name]?.type ?? name) }))
     .flatMap(({ name, type }) => (type === undefined ? [] : [{ name, type }]));
   if (accounts.length === 0) {

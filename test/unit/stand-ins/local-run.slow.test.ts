@@ -56,6 +56,15 @@ describe("stand-ins of a local run", () => {
     expect(lines.join()).not.toMatch(/2025550123|Ada/);
   });
 
+  it("take the place of the accounts of a split's arms", async () => {
+    const { agent_sales: agent_a } = plan.agents;
+    const agents = { agent_a, agent_sales: { split: { agent_a: 1 } } };
+    const { plan: text, accounts } = await start({ ...plan, agents, results: {} });
+    expect(accounts).toEqual(["vapi-eu"]);
+    const { splits } = parseDialPlan(undefined, { DIAL_PLAN: text });
+    expect(Object.keys(splits)).toEqual(["agent_sales"]);
+  });
+
   it("are refused where others could reach the service", async () => {
     await expect(start(plan, "0.0.0.0")).rejects.toThrow(
       "PROVIDER_STANDINS needs a service on 127.0.0.1, and this one is on 0.0.0.0.",
