@@ -43,12 +43,7 @@ export async function readLocalSettings(defaults: {
   const given = process.env;
   const port = Number(given["PORT"] ?? defaults.port);
   await refuseTakenPort(port);
-  // Calls that wait for a stand-in must not be dialed by a later run without it, nor the other way round.
-  const ownDirectory =
-    given["PROVIDER_STANDINS"] === "true"
-      ? join(defaults.stateDirectory, "stand-ins")
-      : defaults.stateDirectory;
-  const stateDirectory = resolve(given["STATE_DIR"] ?? ownDirectory);
+  const stateDirectory = stateDirectoryOf(given, defaults.stateDirectory);
   await mkdir(stateDirectory, { recursive: true });
 
   const environment: Record<string, string> = {
@@ -97,6 +92,20 @@ OUTBOUND_CALLS_URL=${address} OUTBOUND_CALLS_OPERATOR_TOKEN=${operatorToken} npm
 ${made === undefined ? "" : `export TOKEN=${made.token}\n`}${firstCommand(address)}
 `,
   };
+}
+
+/**
+ * Returns the folder of a run's state. Calls that wait for the simulator or for stand-ins must not be dialed by a later run
+ * with a real plan, nor the other way round.
+ */
+export function stateDirectoryOf(
+  given: Record<string, string | undefined>,
+  directory: string,
+): string {
+  const isSimulated = !given["DIAL_PLAN"];
+  const isOfStandIns = given["PROVIDER_STANDINS"] === "true";
+  const own = isOfStandIns ? "stand-ins" : isSimulated ? "simulated" : "";
+  return resolve(given["STATE_DIR"] ?? join(directory, own));
 }
 
 /** Returns the first command of README's quickstart, for this service. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type PlanOnStandIns, startStandIns } from "#infra/local/provider-stand-ins.ts";
+import { stateDirectoryOf } from "#infra/local/settings.ts";
 import { missingSecrets, parseDialPlan } from "#test/support/plans.ts";
 import type { Send } from "#shared/lib/http-client.ts";
 import { createProviders } from "#shared/providers/providers.ts";
@@ -17,6 +18,18 @@ const plan = {
   callingHours: { default: "always" },
   destinations: { allow: ["*"] },
 };
+
+describe("a local run", () => {
+  it("has no calls in common with one that dials otherwise", () => {
+    const directories = [
+      {},
+      { DIAL_PLAN: JSON.stringify(plan) },
+      { DIAL_PLAN: JSON.stringify(plan), PROVIDER_STANDINS: "true" },
+    ].map((given) => stateDirectoryOf(given, ".state"));
+    expect(new Set(directories).size).toBe(3);
+    expect(stateDirectoryOf({ STATE_DIR: "/tmp/own" }, ".state")).toBe("/tmp/own");
+  });
+});
 
 describe("stand-ins of a local run", () => {
   const started: PlanOnStandIns[] = [];
