@@ -1,5 +1,5 @@
 import { claimAheadMsMax } from "#shared/lib/timing.ts";
-import type { Call, Route } from "#shared/calls/call-request.ts";
+import { accountNameOf, type Call, type Route } from "#shared/calls/call-request.ts";
 import {
   toCall,
   type CallRow,
@@ -142,13 +142,19 @@ function decideUnknown(row: CallRow, resolved: ResolvedCall, known: DecisionFact
   }
   if (isOver) return { kind: "review", row };
   const facts = { ...known, at: now };
-  const mayEnd = !isIdempotent(route) || findVerdict(ends, resolved, facts) !== undefined;
+  const isForbidden = !isIdempotent(route) || isTakenBack(route, resolved);
+  const mayEnd = isForbidden || findVerdict(ends, resolved, facts) !== undefined;
   if (mayEnd) return { kind: "leave", because: "not_now" };
   const target = resolver.along(route, resolved.of);
   const along = Object.assign(resolved, { target });
   if (findVerdict(resend, along, facts) !== undefined) return { kind: "leave", because: "not_now" };
   const dialAt = Math.max(now, row.dueAt ?? 0);
   return Object.assign(along, { kind: "dial" as const, row, target, dialAt });
+}
+
+/** True if the agent's calls still go to the account of a row's route, but its plan no longer promises that resends ring once. */
+function isTakenBack(route: Route, { target }: ResolvedCall): boolean {
+  return target?.account.name === accountNameOf(route) && !isIdempotent(target.route);
 }
 
 /** Combines the inputs of `decide`, as of now. */

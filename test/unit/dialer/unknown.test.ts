@@ -63,6 +63,21 @@ describe("an idempotent provider", () => {
     ]);
   });
 
+  it.each([{ agent_sales: webhook }, { agent_sales: { ...webhook, idempotent: false } }])(
+    "is sent nothing again once the plan has taken its promise back: %j",
+    async (agents) => {
+      const bench = createDialerBench({ plan });
+      bench.answer = async () => unknown;
+      const call = aCall();
+      await sendEach(bench, call);
+      await bench.deliver();
+      bench.changePlan({ agents });
+      await bench.run(600);
+      expect(bench.dialed).toHaveLength(1);
+      expect(await rowOf(bench, call)).toMatchObject({ state: "NEEDS_REVIEW", resent: false });
+    },
+  );
+
   it.each<DialOutcome>([
     { kind: "rejected", code: "http_422" },
     { kind: "not_placed", code: "http_429", retryAfterSeconds: 1 },
