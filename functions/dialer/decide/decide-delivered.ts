@@ -145,7 +145,7 @@ function decideUnknown(row: CallRow, resolved: ResolvedCall, known: DecisionFact
   const isForbidden = !isIdempotent(route) || isTakenBack(route, resolved);
   const mayEnd = isForbidden || findVerdict(ends, resolved, facts) !== undefined;
   if (mayEnd) return { kind: "leave", because: "not_now" };
-  const target = resolver.along(route, resolved.of);
+  const target = resolver.along(underToday(route, resolved), resolved.of);
   const along = Object.assign(resolved, { target });
   if (findVerdict(resend, along, facts) !== undefined) return { kind: "leave", because: "not_now" };
   const dialAt = Math.max(now, row.dueAt ?? 0);
@@ -155,6 +155,13 @@ function decideUnknown(row: CallRow, resolved: ResolvedCall, known: DecisionFact
 /** True if the agent's calls still go to the account of a row's route, but its plan no longer promises that resends ring once. */
 function isTakenBack(route: Route, { target }: ResolvedCall): boolean {
   return target?.account.name === accountNameOf(route) && !isIdempotent(target.route);
+}
+
+/** Returns a row's route under the hours and checks of today's plan, while that has the agent: a resend may ring now. */
+function underToday(route: Route, { target }: ResolvedCall): Route {
+  if (target === undefined) return route;
+  const { callingHours, checks } = target.route;
+  return { ...route, callingHours, checks };
 }
 
 /** Combines the inputs of `decide`, as of now. */

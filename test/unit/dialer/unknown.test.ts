@@ -78,6 +78,26 @@ describe("an idempotent provider", () => {
     },
   );
 
+  it.each([
+    ["hours", { callingHours: "night" }],
+    ["check", { checks: ["crm"] }],
+  ])("is sent nothing again against the %s that the plan has now", async (_, rule) => {
+    const more = {
+      callingHours: { default: "always", night: { "mon-sun": ["03:00-03:01"] } },
+      checks: { crm: { url: "http://127.0.0.1:9/crm" } },
+    };
+    const bench = createDialerBench({ plan: { ...plan, ...more } });
+    bench.answer = async () => unknown;
+    bench.check = async () => ({ decision: "refuse", reason: "left" });
+    const call = aCall();
+    await sendEach(bench, call);
+    await bench.deliver();
+    bench.changePlan({ ...more, agents: { agent_sales: { ...plan.agents.agent_sales, ...rule } } });
+    await bench.run(600);
+    expect(bench.dialed).toHaveLength(1);
+    expect(await rowOf(bench, call)).toMatchObject({ state: "NEEDS_REVIEW", resent: false });
+  });
+
   it.each<DialOutcome>([
     { kind: "rejected", code: "http_422" },
     { kind: "not_placed", code: "http_429", retryAfterSeconds: 1 },
