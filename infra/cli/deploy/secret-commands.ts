@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
+import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
 import { readBaseUrl } from "#shared/lib/https-url.ts";
 import { parseSigningKey, parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
@@ -14,6 +15,7 @@ import { endpointVariable } from "#shared/traces/variables.ts";
 import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
 import {
   isWebhookSecret,
+  providerSecretsOf,
   type SecretStore,
   type TokenVariable,
   tokenVariables,
@@ -65,6 +67,7 @@ export async function setSecret(
       parseNewTokens(JSON.stringify(name === variable ? json : [json]), variable);
     });
   const names = await namesOf(store);
+  if (name === "DIAL_PLAN") requireSecretsOf(readPlan(value), names, store);
   if (name === "HASH_KEY" && names.includes(name) && !replaces) {
     const current = (await store.read?.(name)) ?? "";
     if (!mayFollow(current, value)) throw new DeployError(hashKeyStays);
@@ -77,10 +80,22 @@ export function checkValue(name: string, value: string): void {
   if (name === "HASH_KEY") checkHashKey(value);
   if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));
-  if (name === "DIAL_PLAN") check(name, () => parseDialPlan({}, { DIAL_PLAN: value }, routeKinds));
+  if (name === "DIAL_PLAN") check(name, () => readPlan(value));
   if (name === endpointVariable) check(name, () => readBaseUrl(name, value));
   if (isReceiverSecret(name)) check(name, () => parseSigningKeys(value, name));
   if (isWebhookSecret(name)) check(name, () => parseSigningKey(value, name));
+}
+
+const readPlan = (DIAL_PLAN: string) => parseDialPlan({}, { DIAL_PLAN }, routeKinds);
+
+/** @throws DeployError if the plan needs secrets that are not set: nobody at all would be dialed */
+function requireSecretsOf(plan: DialPlan, names: readonly string[], store: SecretStore): void {
+  const platform = store.change === undefined ? "cloudflare" : "aws";
+  const missing = providerSecretsOf(plan, platform).filter((one) => !names.includes(one));
+  if (missing.length === 0) return;
+  throw new DeployError(
+    `The plan needs ${missing.join(", ")}. Set each first, as in npm run secrets -- set ${missing[0]}`,
+  );
 }
 
 /** Returns the names of a deployment's secrets. @throws DeployError if there are none: it is not there */

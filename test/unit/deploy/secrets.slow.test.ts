@@ -338,6 +338,17 @@ describe("npm run secrets -- set", () => {
     }
   });
 
+  it("sets DIAL_PLAN once the secrets are set that it needs, without which nobody is dialed", async () => {
+    for (const create of [readable, unreadable]) {
+      const kind = create();
+      const value = JSON.stringify(deployedPlan);
+      const refused = set("DIAL_PLAN", value, false, kind);
+      await expect(refused).rejects.toThrow(/needs WEBHOOK_SECRET.* set WEBHOOK_SECRET/);
+      await set("WEBHOOK_SECRET", createWebhookSecret(), false, kind);
+      expect(await set("DIAL_PLAN", value, false, kind)).toMatchObject({ DIAL_PLAN: value });
+    }
+  });
+
   it("ends the former of two keys only if told to, as nobody may be dialed without it", async () => {
     const kind = readable();
     const [former, current] = [key, "1".repeat(64)];
@@ -412,6 +423,8 @@ describe("npm run secrets -- set, on Cloudflare,", byWrangler, () => {
   it("sets DIAL_PLAN for both Workers, which accept and dial by one plan", async () => {
     const value = JSON.stringify(deployedPlan);
     const { store } = cloudflare();
+    const ofWebhook = { value: createWebhookSecret(), replaces: false };
+    await setSecret(store, "WEBHOOK_SECRET", ofWebhook);
     await setSecret(store, "DIAL_PLAN", { value, replaces: false });
     for (const worker of ["dialer", "api"]) expect(secretsOf(worker)?.get("DIAL_PLAN")).toBe(value);
   });
