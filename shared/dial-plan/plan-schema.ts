@@ -6,6 +6,7 @@ import { isPlannedType } from "../calls/provider-types.ts";
 import { parseDay, weeklyHoursSchema } from "../telephony/calling-hours.ts";
 import { frequencyCapSchema } from "../telephony/frequency-cap.ts";
 import { presets } from "../telephony/hours-presets.ts";
+import { toCanonicalPrefix } from "../telephony/canonical-prefix.ts";
 import { allStates } from "../telephony/state-presets.ts";
 import { isTimeZone } from "../telephony/time-zone.ts";
 import { accountSchema, mustBeAccount, typesText } from "./account-schema.ts";
@@ -56,7 +57,10 @@ const countryOrAll = z
   .check(z.refine((text) => text === "*" || hasNumbers(text), `${mustBeCountry}, or *`));
 const numberPrefix = z
   .string()
-  .check(z.regex(/^\+[1-9]\d{0,14}$/, "must be a prefix such as +1305"));
+  .check(
+    z.regex(/^\+[1-9]\d{0,14}$/, "must be a prefix such as +1305"),
+    z.overwrite(toCanonicalPrefix),
+  );
 
 /**
  * The dial plan: the provider of each agent, pace, hours and permitted destinations. The plan is the variable
@@ -141,14 +145,13 @@ export const dialPlanSchema = z
       /** Countries and number prefixes that may not be called, even if allowed above. */
       deny: z._default(
         z.array(
-          z
-            .string()
-            .check(
-              z.refine(
-                (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
-                "must be a prefix such as +1900, or a country's two capital letters",
-              ),
+          z.string().check(
+            z.refine(
+              (text) => /^\+[1-9]\d{0,14}$/.test(text) || hasNumbers(text),
+              "must be a prefix such as +1900, or a country's two capital letters",
             ),
+            z.overwrite(toCanonicalPrefix),
+          ),
         ),
         [],
       ),

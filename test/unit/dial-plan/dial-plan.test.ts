@@ -10,6 +10,7 @@ import * as fc from "fast-check";
 import { parsePlanJson } from "#shared/dial-plan/parse-plan-json.ts";
 import { describe, expect, it } from "vitest";
 import { mayBeCalled, findAgentRoute } from "#shared/dial-plan/dial-plan.ts";
+import { createSchedule } from "#shared/dial-plan/schedule.ts";
 import { accountNameOf } from "#shared/calls/call-request.ts";
 import { inSlowTier } from "#test/support/per-tier.ts";
 
@@ -242,6 +243,20 @@ describe("the dial plan", () => {
     [{ retentionDays: 34 }, /retentionDays: must be at least 28 days more than expireAfterHours/],
   ])("with %j is refused: %s", inSlowTier, (more, message) => {
     expect(() => parsed(more)).toThrow(message);
+  });
+
+  it("has prefixes of a former numbering mean today's numbers, as calls have these", () => {
+    const destinations = { allow: ["*"], deny: ["+52155", "+1900"] };
+    const regions = { monterrey: { prefixes: ["+52181"], callingHours: "us-federal" } };
+    const renumbered = parsed({ destinations, regions });
+    const mayBe = (phone_number: string) => mayBeCalled({ phone_number }, renumbered);
+    expect(["+525512345678", "+528112345678"].map(mayBe)).toEqual([false, true]);
+    const route = findAgentRoute("any", renumbered);
+    if (route === undefined) throw new Error("no route");
+    const schedule = createSchedule(createRouteTable(renumbered), () => undefined);
+    const request = { phone_number: "+528112345678", agent_id: "any" };
+    const night = Date.parse("2026-06-01T09:00Z");
+    expect(schedule.closedBy(request, route, night)).toBe("regions.monterrey");
   });
 
   it("asks for a webhook's secret unless its host is this machine", () => {
