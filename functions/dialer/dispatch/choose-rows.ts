@@ -49,7 +49,7 @@ export async function chooseRows(
   { state, decidesFirst }: { state: DispatcherState; decidesFirst: boolean },
   deps: RowDeps & DecisionDeps & Pick<DialerDeps, "dispatcher">,
 ): Promise<Chosen> {
-  const { snapshot, inFlight, records, dueRows, allowances } = state;
+  const { snapshot, inFlight, records, dueRows, allowances, barred } = state;
   const { clock, dispatcher } = deps;
   const serviceRoom = createServiceRoom(state, deps);
   const shares = createShares({
@@ -67,15 +67,16 @@ export async function chooseRows(
     (one, other) => records.servedAt(one.account) - records.servedAt(other.account),
   );
   const served = withinServiceRoom(inTurn, { serviceRoom, dueRows }, deps);
+  if (decidesFirst) keepOnly(barred, inTurn);
   let closed: ReadonlyMap<string, string> = new Map();
   const rows: ChosenRow[] = [];
   for (let pass = 0; pass < passesMax && rows.length < decidedMax; pass++) {
     const now = clock.now();
-    const needs = withClosed(countNeeds(shares, dueAmong(served, now)), closed, state);
+    const needs = withBarred(countNeeds(shares, dueAmong(served, now), barred.keys()), barred);
     const unknown = pass === 0 ? unknownHeads(backlogs, { needs, now, dueRows }) : [];
     if (needs.size + unknown.length === 0) break;
     const due = await dueRows.read(needs, unknown.slice(0, dispatcher.headsPerLook), now);
-    const open = decidesFirst ? await decideDue(due, { closed, snapshot }, deps) : { due, closed };
+    const open = decidesFirst ? await decideDue(due, { closed, state }, deps) : { due, closed };
     closed = open.closed;
     for (const { account, backlog, row, permitAt } of serveTurns(shares, served, open.due)) {
       rows.push({
@@ -119,30 +120,34 @@ function unknownHeads(
     .map(({ key }) => key);
 }
 
+/** Forgets the rows at the heads of backlogs of which none is due any more. */
+function keepOnly(barred: DispatcherState["barred"], due: readonly Waiting[]): void {
+  const keys = new Set(due.map(({ key }) => key));
+  for (const key of barred.keys()) if (!keys.has(key)) barred.delete(key);
+}
+
 /**
- * Adds rows to be read of backlogs with closed rows at their heads: those that this tick has found, and twice as many
- * as the last one had, so that calls to a zone that has closed do not block the calls behind them.
+ * Adds rows to be read of backlogs with barred rows at their heads: twice as many as were there when they were last read, so
+ * that calls to a zone that has closed do not block the calls behind them.
  */
-function withClosed(
+function withBarred(
   needs: ReadonlyMap<string, number>,
-  closed: ReadonlyMap<string, string>,
-  { closedAhead }: Pick<DispatcherState, "closedAhead">,
+  barred: DispatcherState["barred"],
 ): ReadonlyMap<string, number> {
-  const found = countBy(closed.values());
-  const behind = [...needs.keys()].filter((key) => closedAhead.has(key) || found.has(key));
+  const behind = [...needs.keys()].filter((key) => barred.has(key));
   if (behind.length === 0) return needs;
   const needed = [...needs.values()].reduce((sum, count) => sum + count, 0);
   const most = Math.floor(Math.max(0, decidedMax - needed) / behind.length);
   return new Map(
-    [...needs].map(([key, count]) => {
-      const more = 2 * (closedAhead.get(key) ?? 0) + (found.get(key) ?? 0);
-      return [key, count + Math.min(more, most, writtenOffMax)];
-    }),
+    [...needs].map(([key, count]) => [
+      key,
+      count + Math.min(2 * (barred.get(key) ?? 0), most, writtenOffMax),
+    ]),
   );
 }
 
 /**
- * Decides due rows, except those that this tick has already found closed.
+ * Decides due rows, except those that this tick has already found closed, and notes how many of each backlog are barred.
  *
  * @returns the rows that may be dialed now, and all closed rows with their backlogs
  */
@@ -150,26 +155,30 @@ async function decideDue(
   due: ReadonlyMap<string, readonly DuePosition[]>,
   {
     closed,
-    snapshot,
-  }: { closed: ReadonlyMap<string, string>; snapshot: DispatcherState["snapshot"] },
+    state: { snapshot, barred },
+  }: {
+    closed: ReadonlyMap<string, string>;
+    state: Pick<DispatcherState, "snapshot" | "barred">;
+  },
   deps: DecisionDeps & Pick<DialerDeps, "ledger">,
 ): Promise<{ due: Map<string, DuePosition[]>; closed: Map<string, string> }> {
-  const undecided = [...due].flatMap(([key, rows]) => {
-    const of = snapshot.get(key)?.backlog.value;
-    return of === undefined ? [] : rows.flatMap(({ id }) => (closed.has(id) ? [] : { id, of }));
-  });
+  const undecided = [...due]
+    .flatMap(([key, rows]) => {
+      const of = snapshot.get(key)?.backlog.value;
+      return of === undefined ? [] : rows.flatMap(({ id }) => (closed.has(id) ? [] : { id, of }));
+    })
+    .slice(0, decidedMax);
   const decided = await decideRows(undecided, deps);
   const among = (ids: ReadonlySet<string>) =>
     [...due].map(([key, rows]) => [key, rows.filter(({ id }) => ids.has(id))] as const);
   const found = among(decided.closed).flatMap(([key, rows]) =>
     rows.map(({ id }) => [id, key] as const),
   );
+  const asked = new Set([...closed.keys(), ...undecided.map(({ id }) => id)]);
+  for (const [key, rows] of among(asked)) {
+    const count = rows.filter(({ id }) => !decided.open.has(id)).length;
+    barred.delete(key); // it becomes the one that was read last
+    if (count > 0) barred.set(key, count);
+  }
   return { due: new Map(among(decided.open)), closed: new Map([...closed, ...found]) };
-}
-
-/** Counts how often each name occurs. */
-export function countBy(names: Iterable<string>): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
 }

@@ -20,8 +20,11 @@ export interface DispatcherState {
   records: AccountRecords;
   dueRows: DueRows;
   allowances: Allowances;
-  /** Number of closed rows at the heads of backlogs, at the last tick. */
-  closedAhead: ReadonlyMap<string, number>;
+  /**
+   * Number of due rows at the heads of backlogs that may not go: closed rows, and those that cannot be read. The backlog
+   * that was read last is the last one.
+   */
+  barred: Map<string, number>;
   /** Times of the last polls of live calls, by account. */
   polledAt: Map<string, number>;
   /** Backlogs that wait though they need not. */
@@ -55,7 +58,7 @@ export function createDispatcherState(
     records,
     dueRows,
     allowances,
-    closedAhead: new Map(),
+    barred: new Map(),
     polledAt: new Map(),
     waits: createWaits(former.waits),
     tickedAt: former.tickedAt,

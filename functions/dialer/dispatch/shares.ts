@@ -1,3 +1,4 @@
+import { backlogOfKey } from "#shared/calls/call-row.ts";
 import type { DuePosition } from "#shared/ports/ledger.ts";
 import type { ResolvedRoute, Service } from "#shared/rules/resolved-call.ts";
 import { copyServed, createTurns, type Served } from "#shared/policy/turns.ts";
@@ -81,29 +82,60 @@ export function createShares(facts: Shareable): Shares {
   return { facts, accounts: new Map(), backlogLeft: new Map(), slowLeft: facts.slowRoom.all };
 }
 
-/** Returns how many rows of each backlog must be read for the remaining turns. */
-export function countNeeds(shares: Shares, candidates: readonly Servable[]): Map<string, number> {
+/**
+ * Returns how many rows of each backlog must be read for the remaining turns. Backlogs whose first rows may not go take no
+ * place of others: as many of them are read besides, those first that were read longest ago.
+ *
+ * @param barred backlogs with such rows, in the order in which they were last read
+ */
+export function countNeeds(
+  shares: Shares,
+  candidates: readonly Servable[],
+  barred: Iterable<string>,
+): Map<string, number> {
+  const readAt = new Map([...barred].map((key, index) => [key, index]));
+  const placeOf = ({ key }: Servable) => readAt.get(key) ?? -1;
   const needs = new Map<string, number>();
   for (const [account, own] of byAccount(shares, candidates)) {
     const left = leftOf(account);
     if (left <= 0) continue;
-    const turns = createTurns<Servable>(copyServed(account.served));
-    for (const one of own) if (leftIn(shares, one) > 0) turns.add(one.key, [one]);
-    const chosen = new Map<string, Servable[]>();
-    for (let count = 0; count < left; count++) {
-      const turn = turns.next();
-      if (turn === undefined) break;
-      const backlogs = chosen.get(turn.client) ?? [];
-      backlogs.push(turn.item);
-      chosen.set(turn.client, backlogs);
-    }
-    // Turns go over clients first, so each client needs the same number of rows, however many agents it has.
-    for (const backlogs of [...chosen.values()].flatMap(byLevel)) {
-      const each = Math.ceil(left / chosen.size / backlogs.length);
-      for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(shares, one)));
-    }
+    const open = own.filter((one) => leftIn(shares, one) > 0);
+    const inTurn = chooseInTurn(
+      open.filter((one) => placeOf(one) < 0),
+      account,
+    );
+    const others = open
+      .filter((one) => placeOf(one) >= 0)
+      .toSorted((one, other) => placeOf(one) - placeOf(other))
+      .slice(0, left);
+    const need = (chosen: readonly Servable[], clients: number) => {
+      // Turns go over clients first, so each client needs the same number of rows, however many agents it has.
+      for (const backlogs of [...byClient(chosen).values()].flatMap(byLevel)) {
+        const each = Math.ceil(left / clients / backlogs.length);
+        for (const one of backlogs) needs.set(one.key, Math.min(each, leftIn(shares, one)));
+      }
+    };
+    need(inTurn, byClient(inTurn).size);
+    need(others, byClient([...inTurn, ...others]).size);
   }
   return needs;
+}
+
+/** Chooses as many backlogs in turn as calls of their account may go. */
+function chooseInTurn(backlogs: readonly Servable[], account: Account): Servable[] {
+  const turns = createTurns<Servable>(copyServed(account.served));
+  for (const one of backlogs) turns.add(one.key, [one]);
+  const chosen: Servable[] = [];
+  while (chosen.length < leftOf(account)) {
+    const turn = turns.next();
+    if (turn === undefined) break;
+    chosen.push(turn.item);
+  }
+  return chosen;
+}
+
+function byClient(backlogs: readonly Servable[]): Map<string, Servable[]> {
+  return Map.groupBy(backlogs, ({ key }) => backlogOfKey(key).client);
 }
 
 /** Serves rows in turns, up to the allowances. */

@@ -4,7 +4,7 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
 import { soonMs } from "../record/wake-dispatcher.ts";
-import { chooseRows, type Chosen, type ChosenRow, countBy, nothing } from "./choose-rows.ts";
+import { chooseRows, type Chosen, type ChosenRow, nothing } from "./choose-rows.ts";
 import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { DispatcherState } from "./dispatcher-state.ts";
 import { sendDispatches } from "./send-dispatches.ts";
@@ -46,7 +46,6 @@ export async function choose(
   const accounts = new Set([...records.names(), ...backlogs.map(({ account }) => account)]);
   recordCompleted(accounts, state, deps);
   const chosen = await chooseRows(backlogs, { state, decidesFirst: true }, deps);
-  state.closedAhead = countBy(chosen.closed.values());
   state.quickAccounts = quickAmong(backlogs, state, deps);
   return chosen;
 }

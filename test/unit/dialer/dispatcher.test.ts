@@ -202,6 +202,30 @@ describe("a dispatcher", () => {
     }
   });
 
+  it("serves the next client where the turn's rows must not be dialed, though one call may go", async () => {
+    const plan = {
+      callingHours: { default: { "mon-sun": ["09:00-17:00"] } },
+      providers: { webhook: { callsPerSecond: 0.1 } },
+    };
+    const bench = createDialerBench({ startAt, plan });
+    const request = { phone_number: "+13035550001", agent_id: "agent_sales" };
+    for (const client of ["a", "b", "c"])
+      await putWaiting(bench, 100, -10_000, { client, request });
+    const [open] = await putWaiting(bench, 1, 0, {
+      client: "z",
+      request: { ...request, ...inUtc() },
+    });
+    await bench.simulate(5);
+    expect(bench.dialed.map(({ call }) => call.id)).toEqual([open?.id]);
+    // Those whose rows come first do not hold up one whose open rows stand behind a few others.
+    const [behind] = await putWaiting(bench, 1, 0, {
+      client: "c",
+      request: { ...request, ...inUtc(1) },
+    });
+    await bench.simulate(60);
+    expect(bench.dialed.map(({ call }) => call.id)).toEqual([open?.id, behind?.id]);
+  });
+
   it("dispatches nothing while the ledger counts as restored", async () => {
     const bench = createDialerBench({ startAt });
     await putWaiting(bench, 1, 0);

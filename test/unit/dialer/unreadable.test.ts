@@ -76,6 +76,18 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     },
   );
 
+  it("stands in the way neither of its own backlog's calls nor of another client's, though one call may go", async () => {
+    const bench = createDialerBench({ plan: { providers: { webhook: { callsPerSecond: 0.1 } } } });
+    const [own] = callsNow(bench, 1);
+    const [other] = callsNow(bench, 1, {}, { client: "z" });
+    if (own === undefined || other === undefined) throw new Error("there are two");
+    for (const call of [own, other])
+      await putIn(bench, "WAITING", call, { dueAt: bench.now() + 1 });
+    await putLater(bench, aCallNow(bench), fields);
+    await bench.simulate(40);
+    expect(await statesOf(bench, [own, other])).toEqual(["PLACED", "PLACED"]);
+  });
+
   it(
     "is handed back alone, with an alarm, out of a delivery of forty messages",
     inSlowTier,
