@@ -106,7 +106,7 @@ export async function chooseRows(
 }
 
 /** Returns backlogs whose heads must be read, too, the most recently used first. */
-function unknownHeads(
+export function unknownHeads(
   backlogs: readonly Waiting[],
   {
     needs,

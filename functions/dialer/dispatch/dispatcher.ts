@@ -7,6 +7,7 @@ import {
   chooseQuick,
   isDue,
   isIdle,
+  readAgain,
   readAll,
   send,
   toHandover,
@@ -90,7 +91,7 @@ async function runLoop(
 }
 
 /**
- * Ends an idle loop: releases the lease and then ticks once more, because a writer of rows that saw this dispatcher
+ * Ends an idle loop: releases the lease and then reads once more, because a writer of rows that saw this dispatcher
  * beat has not woken another.
  *
  * @returns false if a row has become due meanwhile
@@ -98,10 +99,10 @@ async function runLoop(
 async function endIdle(
   lease: DispatcherLease,
   state: DispatcherState,
-  deps: Pick<DialerDeps, "clock" | "documents" | "random">,
+  deps: Pick<DialerDeps, "clock" | "documents" | "random" | "dispatcher">,
 ): Promise<boolean> {
   await releaseDispatcher(lease, toHandover(state), deps);
-  await readAll(state, deps);
+  await readAgain(state, deps);
   return isIdle(state, deps.clock.now());
 }
 

@@ -4,7 +4,7 @@ import type { DecisionDeps, DialerDeps, RowDeps } from "../runtime/context.ts";
 import { knownRoundTripMs } from "../runtime/time-limits.ts";
 import { pollLiveMs, sendPollsOfLive } from "../record/live-calls.ts";
 import { soonMs } from "../record/wake-dispatcher.ts";
-import { chooseRows, type Chosen, type ChosenRow, nothing } from "./choose-rows.ts";
+import { chooseRows, type Chosen, type ChosenRow, nothing, unknownHeads } from "./choose-rows.ts";
 import { writeOff, writtenOffMax } from "./decide-rows.ts";
 import type { DispatcherState } from "./dispatcher-state.ts";
 import { sendDispatches } from "./send-dispatches.ts";
@@ -23,6 +23,19 @@ export async function readAll(
   const [isListed] = await Promise.all([snapshot.read(), dueRows.readInFlight()]);
   if (isListed) dueRows.forgetGone();
   forgetLeft(state, deps);
+}
+
+/** Reads the same, and the heads of backlogs to which rows may have been written since they were read. */
+export async function readAgain(
+  state: DispatcherState,
+  deps: Pick<DialerDeps, "clock" | "dispatcher">,
+): Promise<void> {
+  const { snapshot, dueRows } = state;
+  const { clock, dispatcher } = deps;
+  await readAll(state, deps);
+  const now = clock.now();
+  const unknown = unknownHeads(snapshot.allowed(), { needs: new Map(), now, dueRows });
+  await dueRows.read(new Map(), unknown.slice(0, dispatcher.headsPerLook), now);
 }
 
 /** Forgets rows that their deliveries have left unchanged, as they are not in flight. */

@@ -318,27 +318,34 @@ describe("a dispatcher that ends", () => {
     expect(idsDialed(bench)).toEqual([call?.id]);
   });
 
-  it("looks once more after announcing its end: a row written meanwhile has woken nobody", async () => {
-    const bench = createBench({ isNew: true });
-    const call = aCallNow(bench);
-    let isWritten = false;
-    bench.breakDocuments({
-      async write(changes) {
-        const value = changes[0]?.next.value;
-        const isEnd = value !== undefined && "holder" in value && value["holder"] === null;
-        if (isEnd && !isWritten) {
-          isWritten = true;
-          await putIn(bench, "WAITING", call, { dueAt: bench.now() }); // its writer still sees a beat
-        }
-        return bench.documents.write(changes);
-      },
-    });
-    const running = begin(bench);
-    // No other one begins meanwhile.
-    const dispatcher = () => ({ documents: { ...bench.documents, read: silent } });
-    await bench.simulate(10, { dispatchEverySeconds: 3600, dispatcher });
-    await running;
-    expect(isWritten).toBe(true);
-    expect(idsDialed(bench)).toEqual([call.id]);
-  });
+  it.each([
+    ["a new backlog", 0],
+    ["one that was used just now", 1],
+  ])(
+    "looks once more after announcing its end: a row of %s has woken nobody",
+    async (_, before) => {
+      const bench = createBench({ isNew: true });
+      const [first] = await putWaiting(bench, before, 0);
+      const call = aCallNow(bench);
+      let isWritten = false;
+      bench.breakDocuments({
+        async write(changes) {
+          const value = changes[0]?.next.value;
+          const isEnd = value !== undefined && "holder" in value && value["holder"] === null;
+          if (isEnd && !isWritten) {
+            isWritten = true;
+            await putIn(bench, "WAITING", call, { dueAt: bench.now() }); // its writer still sees a beat
+          }
+          return bench.documents.write(changes);
+        },
+      });
+      const running = begin(bench);
+      // No other one begins meanwhile.
+      const dispatcher = () => ({ documents: { ...bench.documents, read: silent } });
+      await bench.simulate(10, { dispatchEverySeconds: 3600, dispatcher });
+      await running;
+      expect(isWritten).toBe(true);
+      expect(idsDialed(bench)).toEqual([...(first === undefined ? [] : [first.id]), call.id]);
+    },
+  );
 });
