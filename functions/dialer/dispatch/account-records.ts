@@ -10,10 +10,10 @@ const servedMax = 200;
 const sentOfAccountMax = 8;
 const sentMax = 200;
 /**
- * Maximum characters of all accounts as JSON: an item of DynamoDB has at most 400 KB. Accounts with the most calls in
- * flight come first.
+ * Maximum bytes of all accounts as JSON: an item of DynamoDB has at most 400 KB. Accounts with the most calls in flight
+ * come first.
  */
-const charactersMax = 250_000;
+const bytesMax = 250_000;
 /** Minimum calls in flight of an account whose queue lags. */
 const laggingMin = 5;
 
@@ -134,15 +134,15 @@ function withSentRows(
   sent: ReadonlyMap<string, readonly SentRow[]>,
 ): Notes {
   let left = sentMax;
-  let charactersLeft = charactersMax;
+  let bytesLeft = bytesMax;
   return Object.fromEntries(
     entries.flatMap(([account, entry]) => {
       const rows = (sent.get(account) ?? []).slice(-sentOfAccountMax).slice(0, left);
       left -= rows.length;
       const kept = rows.map(({ id, dueAt, backlog, at }) => ({ id, dueAt, backlog, at }));
       const facts = { ...entry, sent: kept };
-      charactersLeft -= JSON.stringify([account, facts]).length;
-      return charactersLeft < 0 ? [] : [[account, facts]];
+      bytesLeft -= Buffer.byteLength(JSON.stringify([account, facts]));
+      return bytesLeft < 0 ? [] : [[account, facts]];
     }),
   );
 }

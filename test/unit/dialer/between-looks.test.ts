@@ -172,18 +172,25 @@ describe("the accounts of the dispatcher's document", () => {
     expect(namesOf()).toEqual(["completing", "flying", "left", "waiting"]);
   });
 
-  it("fit into an item of DynamoDB, those with calls in flight first", () => {
-    const inFlight = createInFlight();
-    const names = Array.from({ length: 5_000 }, (_, n) => `test:customer-${n}:webhook`);
-    const notes = createAccountRecords(Object.fromEntries(names.map((name) => [name, entry])));
-    const flying = names.at(-1) ?? "";
-    inFlight.send({ id: "call_1", dueAt: 0, backlog: "crm", account: flying, at: 0 });
-    const accounts = notes.toDocument(inFlight, { paced, waiting: new Set(names) });
-    expect(accounts).toHaveProperty([flying]);
-    const { byteLength } = Buffer.from(JSON.stringify(accounts));
-    expect(byteLength).toBeGreaterThan(200_000);
-    expect(byteLength).toBeLessThan(300_000);
-  });
+  it.each([
+    ["short", {}],
+    ["Japanese", { crm: "営業".repeat(64) }],
+  ])(
+    "fit into an item of DynamoDB, those with calls in flight first, of %s agents",
+    (_, agents) => {
+      const inFlight = createInFlight();
+      const names = Array.from({ length: 5_000 }, (__, n) => `test:customer-${n}:webhook`);
+      const former = Object.fromEntries(names.map((name) => [name, { ...entry, agents }]));
+      const notes = createAccountRecords(former);
+      const flying = names.at(-1) ?? "";
+      inFlight.send({ id: "call_1", dueAt: 0, backlog: "crm", account: flying, at: 0 });
+      const accounts = notes.toDocument(inFlight, { paced, waiting: new Set(names) });
+      expect(accounts).toHaveProperty([flying]);
+      const { byteLength } = Buffer.from(JSON.stringify(accounts));
+      expect(byteLength).toBeGreaterThan(200_000);
+      expect(byteLength).toBeLessThan(300_000);
+    },
+  );
 
   it("are forgotten with their backlogs, such as those of test clients", inSlowTier, async () => {
     const bench = createDialerBench({ startAt });
