@@ -1,6 +1,6 @@
 import { errorForLog, type Log } from "#shared/lib/log.ts";
 import { minuteMs } from "#shared/lib/units.ts";
-import { queueOf, type StoredLetter } from "#shared/ports/dead-letters.ts";
+import { queueOf, type StoredLetter, toLetterName } from "#shared/ports/dead-letters.ts";
 import { writeLease } from "../runtime/lease.ts";
 import { eventMessageSchema, isHint } from "#shared/ports/event-messages.ts";
 import { openMessage } from "./open-message.ts";
@@ -53,9 +53,9 @@ export async function handleStoredLetters(deps: DialerDeps, deadline: number): P
   const { random, memory, clock, log } = deps;
   if (clock.now() < memory.letters.listAt) return;
   try {
-    const letters = await listLetters(deps);
+    const { letters, isWhole } = await listLetters(deps);
     if (letters.length === 0) memory.letters.listAt = clock.now() + listAgainMs;
-    forgetGone(letters, deps);
+    if (isWhole) forgetGone(letters, deps);
     const due = letters.filter(
       ({ name }) => (memory.letters.waitUntil.get(name) ?? 0) <= clock.now(),
     );
@@ -75,18 +75,39 @@ export async function handleStoredLetters(deps: DialerDeps, deadline: number): P
   }
 }
 
-async function listLetters({
-  deadLetters,
-}: Pick<DialerDeps, "deadLetters">): Promise<StoredLetter[]> {
+/**
+ * Lists the first letters. If more follow, lists some that stand elsewhere each time: the first ones may all wait for another
+ * version.
+ */
+async function listLetters(
+  deps: Pick<DialerDeps, "deadLetters" | "random">,
+): Promise<{ letters: StoredLetter[]; isWhole: boolean }> {
+  const first = await listBehind(undefined, deps);
+  if (first.isWhole) return first;
+  const others = await listBehind(placeOf(deps.random.fraction()), deps);
+  const byName = new Map([...first.letters, ...others.letters].map((one) => [one.name, one]));
+  return { letters: [...byName.values()], isWhole: false };
+}
+
+async function listBehind(
+  start: string | undefined,
+  { deadLetters }: Pick<DialerDeps, "deadLetters">,
+): Promise<{ letters: StoredLetter[]; isWhole: boolean }> {
   const letters: StoredLetter[] = [];
-  let after: string | undefined;
+  let after = start;
   for (let page = 0; page < pagesMax; page++) {
     const listed = await deadLetters.list({ after, limit: pageLetters });
     letters.push(...listed.letters);
-    if (listed.next === undefined) break;
+    if (listed.next === undefined) return { letters, isWhole: true };
     after = listed.next;
   }
-  return letters;
+  return { letters, isWhole: false };
+}
+
+/** Returns a place among the names of letters: the ids of their messages are hexadecimal. */
+function placeOf(fraction: number): string {
+  const place = Math.floor(fraction * 32);
+  return toLetterName(place < 16 ? "calls" : "events", (place % 16).toString(16));
 }
 
 /** Forgets letters that are no longer stored: a letter that was put back may return. */

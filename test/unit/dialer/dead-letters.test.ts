@@ -267,6 +267,28 @@ describe("a stored dead letter", () => {
     expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
   });
 
+  it("waits behind no more than a list of others", async () => {
+    const bench = createDialerBench();
+    for (let n = 0; n < 10_000; n++) {
+      bench.kept.set(`calls-${1_000_000 + n}`, "no JSON");
+      bench.deps.memory.letters.waitUntil.set(`calls-${1_000_000 + n}`, Infinity);
+    }
+    const call = aCallNow(bench);
+    keep(bench, {
+      "calls-f": message(call),
+      "events-f": { kind: "poll", account: "a", sentAt: 0 },
+    });
+    let place = 0;
+    bench.deps.random.fraction = () => (place++ % 32) / 32;
+    for (let minute = 0; minute < 70; minute++) {
+      await sweepLetters(bench);
+      bench.advance(60_000);
+    }
+    expect(await stateOf(bench, call)).toBe("NEEDS_REVIEW");
+    expect(bench.kept.size).toBe(10_000);
+    expect(bench.eventsOf("message.unreadable")).toEqual([]);
+  });
+
   it("stays where the ledger cannot be written, and is handled half an hour later", async () => {
     const bench = createDialerBench();
     const call = aCallNow(bench);
