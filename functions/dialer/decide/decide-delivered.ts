@@ -20,6 +20,7 @@ import {
   type Resolver,
 } from "#shared/rules/resolved-call.ts";
 import { UnreadableError } from "#shared/ports/unreadable.ts";
+import { minuteMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
 /** A call that is to be claimed and dialed. */
@@ -105,6 +106,14 @@ function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: DecisionFa
   const { reason, firstDueAt = now } = verdict;
   if (row !== undefined) return { kind: "leave", because: reason };
   return { kind: "write", decided: toDecided(verdict, firstDueAt) };
+}
+
+/** Time after which a call is looked at again that waits as one of its documents is unreadable. */
+const unreadMs = 5 * minuteMs;
+
+/** The verdict on a waiting call that was delivered for nothing so: it gives its place to the calls behind it. */
+export function behindOthers({ expiresAt }: Pick<ResolvedCall, "expiresAt">, now: number): Verdict {
+  return { kind: "later", reason: "not_checked", at: Math.min(now + unreadMs, expiresAt) };
 }
 
 /** True if a call is left as one of its documents is unreadable. Raises an alarm, once for each client and agent. */

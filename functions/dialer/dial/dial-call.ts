@@ -1,7 +1,8 @@
 import { errorForLog } from "#shared/lib/log.ts";
 import { unconnected } from "#shared/rules/gates.ts";
 import { hold } from "#shared/rules/rule.ts";
-import type { Dial } from "../decide/decide-delivered.ts";
+import { UnreadableError } from "#shared/ports/unreadable.ts";
+import { behindOthers, type Dial } from "../decide/decide-delivered.ts";
 import { checkCall, type Held, takeUnderClaim } from "./check.ts";
 import { claimCall } from "./claim.ts";
 import type { CallSlots, DialBatch, Refusal, Result } from "./dial-batch.ts";
@@ -35,7 +36,8 @@ async function dialDue(dial: Dial, batch: DialBatch): Promise<Result> {
   const sent = await checkAndSend(held, batch).catch((error: unknown): Refusal => {
     // Nothing was sent, as an error of the request itself is its outcome.
     log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
-    return { refused: hold("not_checked") };
+    const isUnread = error instanceof UnreadableError;
+    return { refused: isUnread ? behindOthers(dial, clock.now()) : hold("not_checked") };
   });
   return await settleCall(held, sent, batch);
 }

@@ -9,7 +9,15 @@ import type { ControlDocuments } from "#shared/policy/ledger-epoch.ts";
 import { enteredStep } from "#shared/policy/usage.ts";
 import type { UsageStep } from "#shared/policy/usage-ends.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { decide, type Dial, type LookUp, toDecisionFacts } from "../decide/decide-delivered.ts";
+import {
+  behindOthers,
+  decide,
+  type Decision,
+  type Dial,
+  isLeftUnread,
+  type LookUp,
+  toDecisionFacts,
+} from "../decide/decide-delivered.ts";
 import {
   type Asked,
   beginRead,
@@ -25,6 +33,7 @@ import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { renewEntries } from "../record/renew-entries.ts";
 import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
+import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** A call to handle. Its message contains it, or only its id. */
@@ -163,12 +172,26 @@ async function readAndDecide(
       if (dispatchedFor !== undefined && account !== dispatchedFor) continue;
       ahead.set(account, (ahead.get(account) ?? 0) + 1);
       plan.dials.push(decision);
-    } else if (decision.kind === "write") {
-      plan.writes.push({ call, row, decided: decision.decided });
-    } else if (decision.kind === "review") plan.reviews.push(decision.row);
-    else if (decision.kind === "look_up") plan.lookUps.push(decision);
+    } else addUndialed(plan, { call, row, decision }, deps);
   }
   return plan;
+}
+
+/** Adds a call that is not dialed now. */
+function addUndialed(
+  plan: DecidedCalls,
+  { call, row, decision }: { call: Call; row: CallRow | undefined; decision: Decision },
+  deps: Pick<DialerDeps, "settings" | "clock" | "memory" | "log">,
+): void {
+  if (decision.kind === "write") plan.writes.push({ call, row, decided: decision.decided });
+  else if (decision.kind === "review") plan.reviews.push(decision.row);
+  else if (decision.kind === "look_up") plan.lookUps.push(decision);
+  else if (row?.state === "WAITING" && isLeftUnread(decision, row, deps)) {
+    // The dispatcher, which does not read the documents of numbers, would send it first again.
+    const now = deps.clock.now();
+    const verdict = behindOthers({ expiresAt: expiryOf(call, deps.settings.plan) }, now);
+    plan.writes.push({ call, row, decided: toDecided(verdict, now) });
+  }
 }
 
 /** Acceptance time before which a call's row may have been purged, in milliseconds since the epoch. */

@@ -2,14 +2,23 @@ import { createBench } from "#test/support/results-bench.ts";
 import { describe, expect, it } from "vitest";
 import { liveKeysOf } from "#shared/rules/live-calls.ts";
 import { createDialerBench } from "#test/support/dialer.ts";
-import { type Bench, callsNow, hashOf, sendEach, statesOf } from "#test/support/dialer-calls.ts";
+import {
+  type Bench,
+  callsNow,
+  hashOf,
+  neverCall,
+  putIn,
+  sendEach,
+  statesOf,
+} from "#test/support/dialer-calls.ts";
 
 // Documents count what a claimed call takes. One that only a later version can read holds the calls that it counts.
 
 const plan = { maxCalls: { count: 1, days: 1 } };
 
-async function putLater(bench: Bench, kind: "cap" | "live-calls", key: string) {
-  const next = { kind, key, version: "later", value: { entries: "later" }, expiresAt: null };
+async function putLater(bench: Bench, kind: "cap" | "live-calls" | "do-not-call", key: string) {
+  const value = { entries: "later", at: "later" };
+  const next = { kind, key, version: "later", value, expiresAt: null };
   await bench.documents.write([{ next, seen: null }]);
 }
 
@@ -37,3 +46,23 @@ it("live calls that only a later version can read hold the calls of their accoun
   expect(bench.dialed).toEqual([]);
   expect(await statesOf(bench, calls)).toEqual(["WAITING", "WAITING"]);
 });
+
+it.each([
+  ["a cap", "cap"],
+  ["an entry of the do-not-call list", "do-not-call"],
+] as const)(
+  "%s that only a later version can read lets the calls behind its own one go",
+  async (_, kind) => {
+    const bench = createDialerBench({
+      plan: { ...plan, providers: { webhook: { callsPerSecond: 0.1 } } },
+    });
+    const [held, other] = callsNow(bench, 2);
+    if (held === undefined || other === undefined) throw new Error("there are two");
+    await putIn(bench, "WAITING", held, { dueAt: bench.now() });
+    await putIn(bench, "WAITING", other, { dueAt: bench.now() + 1 });
+    await neverCall(bench, "+13035559999");
+    await putLater(bench, kind, hashOf(held.request.phone_number));
+    await bench.simulate(60);
+    expect(await statesOf(bench, [held, other])).toEqual(["WAITING", "PLACED"]);
+  },
+);
