@@ -112,7 +112,7 @@ function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: DecisionFa
 const unreadMs = 5 * minuteMs;
 
 /** The verdict on a waiting call that was delivered for nothing so: it gives its place to the calls behind it. */
-export function behindOthers({ expiresAt }: Pick<ResolvedCall, "expiresAt">, now: number): Verdict {
+export function behindOthers(expiresAt: number, now: number): Verdict {
   return { kind: "later", reason: "not_checked", at: Math.min(now + unreadMs, expiresAt) };
 }
 

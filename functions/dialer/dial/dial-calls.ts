@@ -1,4 +1,4 @@
-import { unreadable } from "#shared/ports/unreadable.ts";
+import { unreadable, UnreadableError } from "#shared/ports/unreadable.ts";
 import { createDialBatch, type DialBatch, type Result } from "./dial-batch.ts";
 import { askChecks } from "./ask-checks.ts";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -189,7 +189,7 @@ function addUndialed(
   else if (row?.state === "WAITING" && isLeftUnread(decision, row, deps)) {
     // The dispatcher, which does not read the documents of numbers, would send it first again.
     const now = deps.clock.now();
-    const verdict = behindOthers({ expiresAt: expiryOf(call, deps.settings.plan) }, now);
+    const verdict = behindOthers(expiryOf(call, deps.settings.plan), now);
     plan.writes.push({ call, row, decided: toDecided(verdict, now) });
   }
 }
@@ -212,7 +212,9 @@ async function dialAll(
       // One call's error must not retry the other calls, whose requests may be under way.
       const result = await dialChecked(dial, batch).catch((error: unknown): Result => {
         deps.log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
-        return { kind: "retry" };
+        if (!(error instanceof UnreadableError)) return { kind: "retry" };
+        // Its message would come again and again, beside those of later dispatches.
+        return { kind: "not_dialed", verdict: behindOthers(dial.expiresAt, deps.clock.now()) };
       });
       end(dial);
       return { dial, result };

@@ -10,6 +10,7 @@ import {
   putIn,
   sendEach,
   statesOf,
+  webhook,
 } from "#test/support/dialer-calls.ts";
 
 // Documents count what a claimed call takes. One that only a later version can read holds the calls that it counts.
@@ -66,3 +67,17 @@ it.each([
     expect(await statesOf(bench, [held, other])).toEqual(["WAITING", "PLACED"]);
   },
 );
+
+it("a cap that only a later version can read, of a call with checks, has no message come again and again", async () => {
+  const agents = { agent_sales: { ...webhook, checks: ["crm"] } };
+  const checks = { crm: { url: "http://127.0.0.1:9/crm" } };
+  const bench = createDialerBench({ plan: { ...plan, agents, checks } });
+  const [held, other] = callsNow(bench, 2);
+  if (held === undefined || other === undefined) throw new Error("there are two");
+  await putLater(bench, "cap", hashOf(held.request.phone_number));
+  await sendEach(bench, held, other);
+  await bench.simulate(240);
+  expect(await statesOf(bench, [held, other])).toEqual(["WAITING", "PLACED"]);
+  expect(bench.asked).toHaveLength(1);
+  expect(bench.queued()).toEqual([]);
+});
