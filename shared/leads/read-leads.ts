@@ -27,7 +27,7 @@ export interface Lead {
 /** A row of which no call is made. */
 export interface RefusedRow extends Row {
   reason: string;
-  /** True if an earlier row has the same number. */
+  /** True if a lead has the same number, so that the row would call the same person once more. */
   isDuplicate: boolean;
 }
 
@@ -71,13 +71,17 @@ export async function readLeads(
   const refused: RefusedRow[] = [];
   const lines = new Map<string, number>();
   const numbers = new Set<string>();
+  const numberOfRefused = new Map<RefusedRow, string>();
   for (const [index, row] of rows.entries()) {
     if (index > 0 && index % rowsAtOnce === 0) await pause();
     const { problem: reason } = row;
     const read = reason === undefined ? readRow(row, columns, choices) : { reason };
     if ("number" in read) numbers.add(read.number);
     if ("reason" in read) {
-      refused.push({ ...row, reason: read.reason, isDuplicate: false });
+      const one = { ...row, reason: read.reason, isDuplicate: false };
+      refused.push(one);
+      const number = numberIn(row, choices);
+      if (number !== undefined) numberOfRefused.set(one, number);
       continue;
     }
     numbers.add(read.call.phone_number);
@@ -89,7 +93,19 @@ export async function readLeads(
       refused.push({ ...row, reason: `has the number of ${unit} ${first}`, isDuplicate: true });
     }
   }
+  for (const [one, number] of numberOfRefused) {
+    const line = lines.get(number);
+    if (line === undefined) continue;
+    one.reason += `, and has the number of ${unit} ${line}`;
+    one.isDuplicate = true;
+  }
   return { leads, refused, numbers: [...numbers] };
+}
+
+/** Returns the number in a row's column of numbers, also of a row that cannot be read as a whole. */
+function numberIn({ cells }: Row, { roles, country }: ReadingChoices): string | undefined {
+  const read = readNumber(cells[roles.indexOf("number")] ?? "", country);
+  return "number" in read ? read.number : undefined;
 }
 
 /** Reads the lead of a row, or returns why there is none, with the number if that could be read. */

@@ -4,7 +4,7 @@ import type { LeadTable } from "#shared/leads/lead-table.ts";
 import type { Reader } from "../parts/load-reader.ts";
 import { counted, countText, Table } from "../parts/shared.tsx";
 
-/** Rows that are shown; the file to fix has all of them. */
+/** Rows that are shown; the file to fix has all of them but duplicates. */
 const refusedShown = 50;
 const leadsShown = 10;
 
@@ -44,11 +44,13 @@ export function RefusedRows({
           The first {refusedShown} of {countText(refused.length)}.
         </p>
       ) : null}
-      <p>
-        <Download text={reader.toRefusedCsv(table.columns, refused)} name="leads-to-fix.csv">
-          Download these rows as CSV, to fix and send them
-        </Download>
-      </p>
+      {refused.length === duplicates ? null : (
+        <p>
+          <Download text={reader.toRefusedCsv(table.columns, refused)} name="leads-to-fix.csv">
+            {`Download these rows as CSV, ${duplicates === 0 ? "" : "without duplicates, "}to fix and send them`}
+          </Download>
+        </p>
+      )}
     </section>
   );
 }

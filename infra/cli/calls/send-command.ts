@@ -22,7 +22,7 @@ import { leadsOf, tableOf } from "./lead-files.ts";
 import type { Values } from "./options.ts";
 import { barOf, show } from "./terminal.ts";
 
-/** Refused rows that are printed; a file has all of them. */
+/** Refused rows that are printed; a file has all of them but duplicates. */
 const printedMax = 20;
 
 export const sendCommands: Record<string, Command> = {
@@ -117,7 +117,7 @@ function refusedBy({ leftOut }: LeadsChecked, { rows }: LeadTable): RefusedRow[]
   }));
 }
 
-/** Prints the first refused rows, and writes all of them into the file that --refused names. */
+/** Prints the first refused rows, and writes all but duplicates into the file that --refused names. */
 async function saveRefused(
   refused: readonly RefusedRow[],
   {
@@ -136,7 +136,8 @@ async function saveRefused(
   }
   const { refused: file } = values;
   if (file === undefined) {
-    terminal.complain("--refused FILE writes these rows as CSV, to be fixed and sent.");
+    if (refused.some(({ isDuplicate }) => !isDuplicate))
+      terminal.complain("--refused FILE writes these rows as CSV, to be fixed and sent.");
     return;
   }
   await writeFile(file, toRefusedCsv(table.columns, sorted), { mode: 0o600 }).catch(() => {

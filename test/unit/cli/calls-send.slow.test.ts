@@ -65,6 +65,27 @@ describe("npm run calls -- send", () => {
     expect(JSON.parse(listed.out).campaign).toBe("spring");
   });
 
+  it("calls nobody twice by the rows to fix, though some have the numbers of leads", async () => {
+    const { send, dial } = createBench();
+    const fix = join(directory, "fix.csv");
+    const rows = [
+      "2025550101,Mars,unread zone of a lead",
+      "2025550101,UTC,the lead",
+      "202-555-0101,UTC,the lead again",
+      "2025550101,UTC,a lead,with too many fields",
+      "20255501,UTC,a digit too few",
+    ];
+    const leads = `phone,tz,note\n${rows.join("\n")}\n`;
+    const { code, out } = await send(leads, ...named, ...sales, "--refused", fix, "--yes");
+    expect([code, out]).toEqual([2, expect.stringContaining("4 rows are not sent:")]);
+    const fixed = (await readFile(fix, "utf8"))
+      .replace("Mars", "UTC")
+      .replace("20255501,", "2025550102,")
+      .replace(",with", " with");
+    await send(fixed, ...named, ...sales, "--yes");
+    expect((await dial()).toSorted()).toEqual(["+12025550101", "+12025550102"]);
+  });
+
   it("is previewed for a client's tests as the tests that it would be", async () => {
     const { send } = createBench();
     const words = ["--campaign", "spring", ...sales, "--client", "test:crm"];

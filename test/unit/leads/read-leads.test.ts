@@ -66,6 +66,21 @@ describe("a file of leads", () => {
     ]);
   });
 
+  it("names the lead whose number a refused row has, and offers no such row to be fixed", async () => {
+    const { table, refused } = await read(
+      "phone,tz\n2025550101,Mars\n2025550101,UTC\n2025550101,UTC,x\n2025550102,Mars\n2025550102,Mars\n",
+    );
+    expect(refused.map(({ line, isDuplicate }) => [line, isDuplicate])).toEqual([
+      [2, true],
+      [4, true],
+      [5, false],
+      [6, false],
+    ]);
+    expect(refused[0]?.reason).toMatch(/^time zone: .*, and has the number of line 3$/);
+    const csv = toRefusedCsv(table.columns, refused);
+    expect(csv.match(/^\d+/gm)).toEqual(["5", "6"]);
+  });
+
   it("is offered to be fixed, and is read again then", async () => {
     const first = await read("name,phone\n=Ada,+1\n@Bob,+12025550199\n");
     const csv = toRefusedCsv(first.table.columns, first.refused);
