@@ -1,5 +1,5 @@
-import type { Forecast, ListedNumbers } from "../answers/answers.ts";
-import type { Part } from "./divide-leads.ts";
+import type { Forecast, ListedNumbers, SentFileView } from "../answers/answers.ts";
+import { fromIndexSet, type Part } from "./divide-leads.ts";
 import type { Lead } from "./read-leads.ts";
 
 /** Asks the operator's API. */
@@ -9,7 +9,6 @@ type AskOperator = <Answer extends object>(path: string, body: object) => Promis
 interface LeftOutLead {
   lead: Lead;
   reason: string;
-  isListed: boolean;
 }
 
 /** Answers of the service about leads that are not sent yet. */
@@ -36,7 +35,7 @@ export async function checkLeads(
     const listed = new Set(found.listed);
     const rest = leads.filter((lead, at) => {
       if (listed.has(at)) {
-        leftOut.push({ lead, reason: "is on the do-not-call list", isListed: true });
+        leftOut.push({ lead, reason: "is on the do-not-call list" });
       }
       return !listed.has(at);
     });
@@ -47,17 +46,44 @@ export async function checkLeads(
         const lead = rest[at];
         if (outcome !== "refused" || lead === undefined) continue;
         const reason = errors.map((error) => `${fieldOf(error.pointer)} ${error.detail}`.trim());
-        leftOut.push({
-          lead,
-          reason: reason.join("; ") || "is refused by the service",
-          isListed: false,
-        });
+        leftOut.push({ lead, reason: reason.join("; ") || "is refused by the service" });
       }
       forecasts.push({ answer: forecast, lines: rest.map(({ line }) => line) });
     }
     progress(index + 1);
   }
   return { leftOut, forecasts };
+}
+
+/** A file that was begun or sent before. */
+export interface Continued {
+  /** Null: the file is sent for the first time, or once more. */
+  sent: SentFileView | null;
+  /** A person's word about a part whose answer was lost. */
+  lost?: "accepted" | "not_accepted" | undefined;
+}
+
+/**
+ * Returns the checked leads that nobody is sent for. Of a part whose request may have been accepted they are those that its
+ * request left out, whatever the service says now: fixed and sent, the others would be called once more.
+ */
+export function findUnsent(
+  { parts, leftOut }: { parts: readonly Part[]; leftOut: readonly LeftOutLead[] },
+  { sent, lost }: Continued,
+): LeftOutLead[] {
+  if (sent === null) return [...leftOut];
+  const checked = new Map(leftOut.map((one) => [one.lead, one]));
+  return parts.flatMap(({ leads }, index) => {
+    const part = sent.parts[index];
+    // The service refuses to continue a file in other parts.
+    if (part?.calls !== leads.length) return [];
+    const isFree = part.state === "planned" || (part.is_lost && lost === "not_accepted");
+    if (isFree) return leads.flatMap((lead) => checked.get(lead) ?? []);
+    const before = fromIndexSet(part.left_out);
+    return leads.flatMap((lead, at) =>
+      before.has(at) ? (checked.get(lead) ?? { lead, reason: "was left out before" }) : [],
+    );
+  });
 }
 
 /** Returns the field of a pointer such as `/12/phone_number`. */

@@ -3,7 +3,7 @@ import type { FoundFile } from "#shared/answers/answers.ts";
 import { messageOf, useDesk } from "../parts/desk.tsx";
 import { ForecastAnswer } from "../forecast/forecast-answer.tsx";
 import { askForClient } from "#shared/leads/ask-client-api.ts";
-import { checkLeads } from "#shared/leads/check-leads.ts";
+import { checkLeads, findUnsent } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import type { LeadsRead } from "#shared/leads/read-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
@@ -11,7 +11,7 @@ import type { Reader } from "../parts/load-reader.ts";
 import { PickCampaign, PickSender } from "../parts/pick.tsx";
 import { sendingTo, type Sender, useSenders } from "../parts/senders.tsx";
 import { RefusedRows } from "./send-rows.tsx";
-import { type CheckedLeads, SendThese } from "./send-these.tsx";
+import { type CheckedLeads, SendThese, useChoices } from "./send-these.tsx";
 import { countText, textIn } from "../parts/shared.tsx";
 
 /** Asks for the campaign and the client, checks the leads with the service, and offers to send them. */
@@ -109,9 +109,13 @@ function Answers({
   table: LeadTable;
   checked: CheckedLeads;
 }) {
-  const { leftOut, forecasts } = checked;
+  const { divided, leftOut, forecasts, sent } = checked;
+  const choices = useChoices();
+  const { isAgain, lost } = choices;
+  const { parts } = divided;
+  const unsent = findUnsent({ parts, leftOut }, { sent: isAgain ? null : sent, lost });
   const cells = new Map(table.rows.map((row) => [row.line, row.cells]));
-  const refused = leftOut.map(({ lead: { line }, reason }) => ({
+  const refused = unsent.map(({ lead: { line }, reason }) => ({
     line,
     reason,
     cells: cells.get(line) ?? [],
@@ -123,12 +127,12 @@ function Answers({
       <RefusedRows reader={reader} table={table} refused={refused} of="the service" />
       {forecasts.length < 2 ? null : (
         <p class="hint">
-          The leads are sent in {checked.divided.parts.length} requests. Below is the forecast of
-          the first one alone: calls of the others wait behind it.
+          The leads are sent in {parts.length} requests. Below is the forecast of the first one
+          alone: calls of the others wait behind it.
         </p>
       )}
       {first === undefined ? null : <ForecastAnswer {...first} />}
-      <SendThese checked={checked} />
+      <SendThese checked={checked} count={checked.leads.length - unsent.length} choices={choices} />
     </>
   );
 }

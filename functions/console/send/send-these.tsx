@@ -18,12 +18,24 @@ export interface CheckedLeads extends LeadsChecked, Pick<FoundFile, "sent"> {
   campaign: string;
 }
 
-/** Sends the checked leads, shows the progress, and links to their campaign. */
-export function SendThese({ checked }: { checked: CheckedLeads }) {
-  const { sent, campaign, leads, leftOut } = checked;
-  const count = leads.length - leftOut.length;
+/** The choices of a person whose leads were sent or begun before. */
+export function useChoices() {
   const [isAgain, setIsAgain] = useState(false);
   const [lost, setLost] = useState<Lost>();
+  return { isAgain, setIsAgain, lost, setLost };
+}
+
+interface ToSend {
+  checked: CheckedLeads;
+  /** Number of leads, without those that are not sent. */
+  count: number;
+  choices: ReturnType<typeof useChoices>;
+}
+
+/** Sends the checked leads, shows the progress, and links to their campaign. */
+export function SendThese({ checked, count, choices }: ToSend) {
+  const { sent, campaign } = checked;
+  const { isAgain, setIsAgain, lost, setLost } = choices;
   const { progress, problem, isRunning, send, stop } = useSend(checked);
   const isBlocked = sent !== null && (sent.is_finished || sent.campaign !== campaign);
   const lostPart = sent?.parts.find(({ is_lost }) => is_lost);

@@ -6,7 +6,7 @@ import {
   RefusedError,
   type SendingDeps,
 } from "#shared/leads/ask-client-api.ts";
-import { checkLeads, type LeadsChecked } from "#shared/leads/check-leads.ts";
+import { checkLeads, findUnsent, type LeadsChecked } from "#shared/leads/check-leads.ts";
 import { divideLeads } from "#shared/leads/divide-leads.ts";
 import type { LeadTable } from "#shared/leads/lead-table.ts";
 import { toRefusedCsv } from "#shared/leads/refused-csv.ts";
@@ -53,28 +53,29 @@ export const sendCommands: Record<string, Command> = {
     const bar = barOf(divided.parts.length, values, terminal);
     const checked = await checkLeads({ ...divided, client }, bar.update, ask);
     bar.stop();
-    const all = [...refused, ...refusedBy(checked, table)];
-    await saveRefused(all, { table, values, terminal });
-    reportForecast(checked, say);
     // The same words after an interruption mean the rest, not those who were called meanwhile.
     const isResumed = sent !== null && !sent.is_finished && sent.campaign === campaign;
+    const isAgain = values.again === true && !isResumed;
+    const again = isAgain && sent !== null ? { again: sent.round } : undefined;
+    const unsent = findUnsent({ ...divided, ...checked }, { sent: again ? null : sent, lost });
+    const all = [...refused, ...refusedBy(unsent, table)];
+    await saveRefused(all, { table, values, terminal });
+    reportForecast(checked, say);
     if (sent !== null) {
       const then = isResumed ? " Sending continues." : "";
       say(`This file was sent at ${sent.at} as campaign ${sent.campaign}, ${doneOf(sent)}.${then}`);
     }
-    const calls = leads.length - checked.leftOut.length;
+    const calls = leads.length - unsent.length;
     if (values.yes !== true) {
       const rows = all.map(({ line, reason }) => ({ line, reason }));
       const checks = { client, mode, campaign, calls, refused: rows, sent };
       if (values.json === true) terminal.print(JSON.stringify(checks));
-      say(
-        `Nothing was sent. ${hintOf(counted(calls, "lead"), asWhom(sender), isResumed ? null : sent)}`,
-      );
+      const hint = hintOf(counted(calls, "lead"), asWhom(sender), isResumed ? null : sent);
+      say(`Nothing was sent. ${hint}`);
       return all.length > 0 ? 2 : 0;
     }
 
     const leftOut = new Set(checked.leftOut.map(({ lead }) => lead.call.phone_number));
-    const again = values.again === true && sent !== null && !isResumed ? { again: sent.round } : {};
     const sendingBar = barOf(divided.parts.length, values, terminal);
     const result = await told(
       sendLeads(
@@ -107,9 +108,9 @@ function asWhom({ client, is_test: isTest }: Sender): string {
 }
 
 /** Returns the rows that the service would refuse, and those on the do-not-call list. */
-function refusedBy({ leftOut }: LeadsChecked, { rows }: LeadTable): RefusedRow[] {
+function refusedBy(unsent: LeadsChecked["leftOut"], { rows }: LeadTable): RefusedRow[] {
   const byLine = new Map(rows.map((row) => [row.line, row]));
-  return leftOut.map(({ lead, reason }) => ({
+  return unsent.map(({ lead, reason }) => ({
     line: lead.line,
     cells: byLine.get(lead.line)?.cells ?? [],
     reason,

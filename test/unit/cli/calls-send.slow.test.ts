@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hourMs } from "#shared/lib/units.ts";
 import { messageSchema } from "#shared/ports/call-messages.ts";
 import { createForecastBench } from "#test/support/forecast-bench.ts";
 import { makeLeadFile } from "#test/support/lead-file.ts";
@@ -155,6 +156,35 @@ describe("npm run calls -- send", () => {
     expect(await dial()).toEqual(["+12025550100", "+12025550100"]);
   });
 
+  it("offers nobody to be fixed who was accepted before, though the service would refuse them now", async () => {
+    const mondays = { callingHours: { default: { mon: ["09:00-18:00"] } }, expireAfterHours: 24 };
+    const { send, dial, app, dialer } = createBench(mondays);
+    const fix = join(directory, "accepted.csv");
+    const words = [...named, ...sales, "--yes", "--refused", fix];
+    const leads = "phone\n2025550100\n2025550101\n3105550100\n";
+    const request = app.request.bind(app);
+    app.request = async (path, ...more) => {
+      const answer = await request(path, ...more);
+      if (String(path instanceof Request ? path.url : path).endsWith("/clients/crm/calls"))
+        throw new Error("the answer is lost");
+      return answer;
+    };
+    dialer.advance(7 * hourMs);
+    expect(await send(leads, ...words)).toMatchObject({ code: 1 });
+    const dialed = await dial();
+    expect(dialed).toHaveLength(3);
+    app.request = request;
+    dialer.advance(6 * hourMs);
+    for (const done of ["Sent: 3 calls as campaign spring", "This file was sent"]) {
+      const { out } = await send(leads, ...words);
+      expect(out).toContain(done);
+      expect(out).not.toContain("not sent");
+    }
+    dialer.advance(162 * hourMs);
+    await send(await readFile(fix, "utf8").catch(() => ""), ...words);
+    expect(await dial()).toEqual(dialed);
+  });
+
   it("leaves out what is on the do-not-call list, and what the service would refuse", async () => {
     const { send, dial, calls } = createBench();
     await calls("dnc", "add", "+12025550101");
@@ -227,7 +257,8 @@ describe("npm run calls -- send", () => {
     expect(out).toContain("Agent is context: it names no agent of the dial plan.");
     const own = await send("phone,Agent\n2025550102,agent_support\n", ...named, ...sales);
     expect(own.out).toContain("Agent names the agent of each row.");
-    const mapped = await send(people, ...named, "--map", "agent=Agent", "--country", "US");
+    const other = ["--map", "agent=Agent", "--country", "US", "--again"];
+    const mapped = await send(people, ...named, ...other);
     expect(mapped.out).toContain("agent_id is no agent of the dial plan");
     expect(mapped.out).not.toContain("Agent is context");
     expect(await dial()).toEqual(["+12025550101"]);
