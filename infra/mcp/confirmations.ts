@@ -3,7 +3,9 @@ import { hourMs, minuteMs } from "#shared/lib/units.ts";
 
 /** Time for which a confirmation may place its call for the first time. */
 export const confirmMsMax = 10 * minuteMs;
-/** Time for which a call that was sent may be sent again: less than the 24 hours of its Idempotency-Key. */
+/** Time for which the service remembers an Idempotency-Key, at least from its confirmation on. */
+const keyMsMin = 24 * hourMs;
+/** Time for which a call that was sent may be sent again: less than the key lives. */
 const resendMsMax = 23 * hourMs;
 /** Maximum calls that are remembered. */
 const callsMax = 1_000;
@@ -66,17 +68,22 @@ export function createConfirmations({ token, now }: { token: string; now(): numb
       return { offer: remember(body, { code: codeAt(body, at), at, isSent: false }), before };
     },
 
-    /** Returns the offer of a confirmation, or why it places nothing. */
-    find(body: string, code: string): Offer | "unknown" | "ended" {
+    /**
+     * Returns the offer of a confirmation, or why it places nothing. `forgotten`: it has ended, and the service may no longer
+     * know whether its call was sent.
+     */
+    find(body: string, code: string): Offer | "unknown" | "ended" | "forgotten" {
       const known = offers.get(body);
       const [, time = ""] = codePattern.exec(code) ?? [];
       const at = Number.parseInt(time, 36);
       if (!Number.isSafeInteger(at) || !isSame(code, codeAt(body, at))) return "unknown";
       const isKnown = known?.code === code;
       const isSent = known?.isSent === true;
+      const age = now() - at;
+      if (age >= keyMsMin) return "forgotten";
       // One confirmation may be older than a restart and one newer. The first that is used places the call.
       if (isSent && !isKnown) return "ended";
-      if (now() - at >= (isSent ? resendMsMax : confirmMsMax)) return "ended";
+      if (age >= (isSent ? resendMsMax : confirmMsMax)) return "ended";
       return isKnown ? known : remember(body, { code, at, isSent: false });
     },
   };

@@ -144,7 +144,7 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
       "Nothing was placed: the confirmation is not of this call. Send the same fields without it for a forecast and a new one.",
     );
   }
-  if (found === "ended") return findPlaced(code, deps);
+  if (found === "ended" || found === "forgotten") return findPlaced(code, found, deps);
   const { requestId, isReplay } = await sendOnce(found, body, deps);
   return {
     placed: true,
@@ -156,7 +156,11 @@ async function place(body: string, code: string, deps: PlaceCallDeps): Promise<O
 }
 
 /** Says whether the call of an expired confirmation was sent. @throws a Refusal if nobody knows of such a call */
-async function findPlaced(code: string, { askAsClient }: PlaceCallDeps): Promise<Output> {
+async function findPlaced(
+  code: string,
+  why: "ended" | "forgotten",
+  { askAsClient }: PlaceCallDeps,
+): Promise<Output> {
   const ended =
     "Nothing was placed now: the confirmation has ended, or another one of the same call was used.";
   // A token without the right `read` is refused.
@@ -165,7 +169,8 @@ async function findPlaced(code: string, { askAsClient }: PlaceCallDeps): Promise
   ).catch(() => undefined);
   const [request] = answer?.requests ?? [];
   if (request === undefined) {
-    const none = answer === undefined ? "Look for the call first." : "No call was sent by it.";
+    const isSure = answer !== undefined && why === "ended";
+    const none = isSure ? "No call was sent by it." : "Look for the call first.";
     throw new Refusal(
       `${ended} ${none} If it was not placed, send the same fields without a confirmation for a new one.`,
     );

@@ -135,6 +135,17 @@ describe("place_call", () => {
     expect(await accepted()).toHaveLength(1);
   });
 
+  it("does not say that no call was sent by a confirmation that the service may have forgotten", async () => {
+    const { place, advance, restart } = createBench({ rights: ["call", "read"] });
+    const confirmed = { ...call, confirmation: (await place(call))["confirmation"] };
+    expect(await place(confirmed)).toMatchObject({ placed: true });
+    restart();
+    advance(25 * hourMs);
+    const late = place(confirmed);
+    await expect(late).rejects.toThrow("Look for the call first.");
+    await expect(late).rejects.not.toThrow("No call was sent");
+  });
+
   it("places nothing by a confirmation that somebody made up, or changed", async () => {
     const { place, accepted } = createBench();
     const { confirmation = "" } = await place(call);
