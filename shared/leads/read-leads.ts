@@ -158,6 +158,9 @@ function contextOf(
   }
   if (entries.length > contextEntriesMax) return `must have at most ${contextEntriesMax} entries`;
   const context = Object.fromEntries(entries);
+  // Columns such as `name` and `context.name` are one entry.
+  const lost = entries.find(([name, value]) => context[name] !== value);
+  if (lost !== undefined) return `has two texts for ${lost[0]}`;
   const bytes = new TextEncoder().encode(JSON.stringify(context)).byteLength;
   return bytes > contextBytesMax ? `must be at most ${contextBytesMax} bytes as JSON` : context;
 }

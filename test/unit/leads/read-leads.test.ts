@@ -295,6 +295,17 @@ describe("the limits of a row", () => {
     );
   });
 
+  it("refuse a context that would lose one of two texts of a name", async () => {
+    const { leads, refused } = await read(
+      "phone,name,context.name\n2025550101,Ada,Bob\n2025550102,Ada,Ada\n2025550103,,Bob\n",
+    );
+    expect(leads.map(({ line, call }) => [line, call.context])).toEqual([
+      [3, { name: "Ada" }],
+      [4, { name: "Bob" }],
+    ]);
+    expect(refused[0]?.reason).toBe("context: has two texts for name");
+  });
+
   it("allow a hundred entries of context, and no more", async () => {
     const row = async (count: number) => {
       const names = Array.from({ length: count }, (_, index) => `f${index}`);
