@@ -9,8 +9,8 @@ import { clientReceiverName } from "../ports/receiver-kinds.ts";
  * each of them beside that to the dial plan's receiver, so that none waits for another.
  */
 
-/** Maximum entries of a context that a row keeps for own receivers alone. */
-const echoKeysMax = 10;
+/** Maximum entries of a context that all own receivers of a client name, and that a row keeps for them. */
+export const echoKeysMax = 10;
 
 /** Returns the state of an event's delivery to an own receiver. Undefined: it does not get the event. */
 export function clientReceiverDeliveryOf(

@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { formerSecretMs, clientReceiverSecret } from "#shared/dial-plan/client-receiver-secrets.ts";
 import { eventTypes } from "#shared/calls/call-event.ts";
+import { echoKeysMax } from "#shared/events/client-receiver-events.ts";
 import { findUrlProblem } from "#shared/lib/public-address.ts";
 import * as z from "#shared/lib/zod.ts";
 import {
@@ -148,7 +149,11 @@ export async function storeReceiver(
       createdAt: now,
     };
     const { types: _, ...kept } = former ?? fresh;
-    return { ...current, [name]: { ...kept, ...stored, url } };
+    const next = { ...current, [name]: { ...kept, ...stored, url } };
+    const count = countEchoed(next);
+    if (count <= echoKeysMax || count <= countEchoed(current)) return next;
+    const detail = `must be at most ${echoKeysMax}, with those of the client's other receivers`;
+    return answerUnprocessable(c, [{ pointer: "/echo", detail }]);
   };
   const exposes = { url: withoutQuery(url), echo: body.echo };
   const receivers = await changeReceivers(c, { client, name, action, exposes, change }, deps);
@@ -157,6 +162,11 @@ export async function storeReceiver(
   if (put === undefined) return answerNoReceiver(c);
   const view = toReceiverView(name, put, deps);
   return isCreated ? { ...view, secret: secretOf({ client, name }, put, deps) } : view;
+}
+
+/** Counts the entries of a context that the receivers of a client repeat. */
+function countEchoed(receivers: ClientReceivers): number {
+  return new Set(Object.values(receivers).flatMap(({ echo }) => echo)).size;
 }
 
 /** Returns a URL without its query, which may be a secret. */

@@ -75,6 +75,23 @@ it("has all types, of later versions too, unless its last put names some", async
   expect(await typesOf()).toBeUndefined();
 });
 
+it("refuses more entries of the context than events have for all receivers of a client", async () => {
+  const { ask } = apiWith({});
+  const put = async (name: string, echo: string) => {
+    const sent = { url: "https://hooks.example.com/", echo: Array.from(echo) };
+    return ask("PUT", `/v1/receivers/${name}`, JSON.stringify(sent));
+  };
+  expect((await put("one", "abcdefghij")).status).toBe(200);
+  const refused = await put("two", "k");
+  expect([refused.status, refused.body.errors]).toEqual([
+    422,
+    [{ pointer: "/echo", detail: expect.stringContaining("at most 10") }],
+  ]);
+  expect((await put("two", "ab")).status).toBe(200);
+  expect((await put("one", "klmnopqrst")).status).toBe(422);
+  expect((await put("one", "ba")).status).toBe(200);
+});
+
 it("refuses the name of the dial plan's receiver of the client, and no other", async () => {
   const url = "https://plan.example.com/";
   const events = { crm: { url }, shop: { url }, "*": { url } };
