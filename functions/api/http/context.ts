@@ -75,7 +75,7 @@ export interface ApiDeps {
   epochStore: Pick<EpochStore, "read">;
   /** Rights beyond `call` that the deployment permits to clients' tokens. Absent: none. */
   clientRights?: readonly ClientRight[] | undefined;
-  /** Counts the requests of a client's token. Resolves to false above its limit. Absent: there is none. */
+  /** Counts requests by their token, or by what it reads. Resolves to false above the limit. Absent: there is none. */
   tokenLimit?: ((tokenId: string) => Promise<boolean>) | undefined;
   /** Resolves an operator's token. Undefined disables the operator API. */
   operatorOf?: ((token: string, now: number) => Caller | undefined) | undefined;

@@ -8,6 +8,7 @@ import {
   requireRight,
   refuseOtherMethods,
 } from "../http/base-app.ts";
+import { refuseAboveLimit } from "../http/limit-token.ts";
 import { answerProblem } from "../http/problem.ts";
 import { endpoints } from "../calls/endpoints.ts";
 import { toRouteDeps } from "../actions/route-deps.ts";
@@ -68,7 +69,7 @@ export function createRequests(deps: ApiDeps | undefined, others: PlatformDeps):
 function createRoutes(
   routes: readonly ClientRoute[],
   deps: ApiDeps | undefined,
-  { callerOf, clock, clientRights = [] }: PlatformDeps,
+  { callerOf, clock, clientRights = [], tokenLimit, log }: PlatformDeps,
 ): Hono<ApiEnv> {
   const requests = new Hono<ApiEnv>();
   const authenticated = authenticate((token) => callerOf(token, clock.now()));
@@ -80,6 +81,15 @@ function createRoutes(
     requests.on(method, path, authenticated);
     if (right !== undefined) {
       requests.on(method, path, requireRight(right, ["call", ...clientRights]));
+    }
+    if (method === "get" && tokenLimit !== undefined) {
+      // Reads count apart, so that they keep no call from being accepted. What stops calls has no limit.
+      const limit = { tokenLimit: (id: string) => tokenLimit(`reads of ${id}`), log };
+      requests.on(
+        method,
+        path,
+        async (c, next) => (await refuseAboveLimit(c, c.get("caller").tokenId, limit)) ?? next(),
+      );
     }
     if (deps !== undefined) continue;
     const detail = "The service is not configured; its log says what is missing.";

@@ -56,3 +56,17 @@ it("lets requests in where the limit cannot be asked", async () => {
   const { post } = createLimited(() => Promise.reject(new Error("no answer")));
   expect((await post(tokens.crm)).status).toBe(201);
 });
+
+it("limits what a token reads too, apart from what it posts, and never what stops calls", async () => {
+  const { app, post } = createLimited();
+  const statuses = [];
+  for (const path of ["/v1/requests", "/v1/usage", "/v1/requests"])
+    statuses.push((await app.request(path, jsonRequest(tokens.shopDesk))).status);
+  expect(statuses).toEqual([200, 200, 503]);
+  expect((await post(tokens.shopDesk)).status).toBe(201);
+  const cancel = jsonRequest(tokens.shopDesk, "POST", {});
+  for (let n = 0; n < 3; n++) {
+    const { status } = await app.request(`/v1/requests/${"0".repeat(26)}/cancel`, cancel);
+    expect(status).toBe(404);
+  }
+});
