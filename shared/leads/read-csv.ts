@@ -163,17 +163,18 @@ function rowsOf(row: Parsed, layout: Layout): Row[] {
 }
 
 /**
- * True if a cell of several lines has one like those of the file: with a phone number, and as many fields; or it ends in the
- * beginning of such a line, up to its phone number or further.
+ * True if a cell of several lines has one like those of the file: with a phone number, and as many fields; or with its phone
+ * number where the file's lines have it. The first line begins in the cell's own column.
  */
 function hasSwallowed({ cells }: Parsed, { counts, separator, numberAt }: Layout): boolean {
-  return cells.some((cell) => {
+  return cells.some((cell, column) => {
     const lines = cell.split("\n").map((line) => line.split(separator));
     if (lines.length === 1) return false;
-    const isRow = (fields: readonly string[]) =>
-      counts.has(fields.length) && fields.some(isNumberIn);
-    const last = lines.at(-1) ?? [];
-    return lines.some(isRow) || (numberAt > 0 && isNumberIn(last[numberAt] ?? ""));
+    return lines.some((fields, index) => {
+      const isRow = counts.has(fields.length) && fields.some(isNumberIn);
+      const own = fields[index === 0 ? numberAt - column : numberAt] ?? "";
+      return isRow || (fields.length > 1 && isNumberIn(own));
+    });
   });
 }
 

@@ -33,6 +33,29 @@ export const quotedLists: readonly ListFile[] = [
     },
   },
   {
+    name: "a quotation mark that ends in the midst of the next row, which begins with its number",
+    file: 'Phone;Name;Note\n2025550101;Ada;"two\nlines\n2025550102;Bob"\n2025550103;Cy;z\n',
+    outcome: {
+      leads: ["5|0103|sales|Name|Cy|Note|z"],
+      refused: [joins(2, 4), joined(3, 2), joined(4, 2)],
+    },
+  },
+  {
+    name: "a quotation mark that takes a row's own number, and ends in the next row",
+    file: 'Note,Name,Phone\nx,Ada,2025550101\ny,",2025550102\nz,Cy",2025550103\n',
+    outcome: {
+      leads: ["2|0101|sales|Note|x|Name|Ada"],
+      refused: [joins(3, 4), joined(4, 3)],
+    },
+  },
+  {
+    name: "a number of its own in a note of several lines",
+    file: 'Phone,Name,Note\n2025550101,Ada,"call\n2025550109\nafter 5, or not"\n',
+    outcome: {
+      leads: ["2|0101|sales|Name|Ada|Note|call\n2025550109\nafter 5, or not"],
+    },
+  },
+  {
     name: "a quotation mark that joins short rows",
     file: 'Name,Phone,City,Note\nAda,2025550101\n"Bob,2025550102\nCy,2025550103\nDi",2025550104\n',
     outcome: {
