@@ -33,7 +33,6 @@ import { changeRows } from "../record/change-rows.ts";
 import { findNextPollAt } from "../record/due-times.ts";
 import { renewEntries } from "../record/renew-entries.ts";
 import { countSteps, type ToWrite, writeDecided } from "../record/write-decisions.ts";
-import { expiryOf } from "#shared/dial-plan/expiry.ts";
 import { dayMs } from "#shared/lib/units.ts";
 
 /** A call to handle. Its message contains it, or only its id. */
@@ -181,7 +180,7 @@ async function readAndDecide(
 function addUndialed(
   plan: DecidedCalls,
   { call, row, decision }: { call: Call; row: CallRow | undefined; decision: Decision },
-  deps: Pick<DialerDeps, "settings" | "clock" | "memory" | "log">,
+  deps: Pick<DialerDeps, "clock" | "memory" | "log">,
 ): void {
   if (decision.kind === "write") plan.writes.push({ call, row, decided: decision.decided });
   else if (decision.kind === "review") plan.reviews.push(decision.row);
@@ -189,7 +188,7 @@ function addUndialed(
   else if (row?.state === "WAITING" && isLeftUnread(decision, row, deps)) {
     // The dispatcher, which does not read the documents of numbers, would send it first again.
     const now = deps.clock.now();
-    const verdict = behindOthers(expiryOf(call, deps.settings.plan), now);
+    const verdict = behindOthers(decision, now);
     plan.writes.push({ call, row, decided: toDecided(verdict, now) });
   }
 }
@@ -214,7 +213,7 @@ async function dialAll(
         deps.log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         if (!(error instanceof UnreadableError)) return { kind: "retry" };
         // Its message would come again and again, beside those of later dispatches.
-        return { kind: "not_dialed", verdict: behindOthers(dial.expiresAt, deps.clock.now()) };
+        return { kind: "not_dialed", verdict: behindOthers(dial, deps.clock.now()) };
       });
       end(dial);
       return { dial, result };
