@@ -29,8 +29,12 @@ export function missingSecrets(plan: DialPlan, environment: Environment, kinds: 
 
 /** Returns the names of secrets that no HTTP header can carry, so that every request with them would fail. */
 export function malformedSecrets(plan: DialPlan, environment: Environment, kinds: Kinds): string[] {
-  const isPrintable = (name: string) => /^[\x21-\x7e]*$/.test(environment[name] ?? "");
-  return neededIn(plan, environment, kinds).filter((name) => !isPrintable(name));
+  return neededIn(plan, environment, kinds).filter((name) => !isPrintable(environment[name] ?? ""));
+}
+
+/** True for a text that every HTTP header can carry. */
+export function isPrintable(text: string): boolean {
+  return /^[\x21-\x7e]*$/.test(text);
 }
 
 function neededIn(plan: DialPlan, environment: Environment, kinds: Kinds): string[] {

@@ -4,7 +4,6 @@ import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import { parsePlanFile } from "#shared/dial-plan/parse-plan-file.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
-import { malformedSecrets } from "#shared/dial-plan/secrets.ts";
 import { createToken } from "#shared/settings/tokens.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
 import { checkValue } from "./secret-commands.ts";
@@ -63,10 +62,6 @@ export async function askForSecrets(
       `infra/dial-plan.json needs ${missing.join(", ")}. Put each into the environment for this one run. ` +
         "For your own webhook, or a receiver of events, npm run secrets -- webhook makes a secret.",
     );
-  }
-  const malformed = malformedSecrets(plan, found, routeKinds);
-  if (malformed.length > 0) {
-    throw new DeployError(`${malformed.join(", ")} must be printable ASCII without spaces.`);
   }
   for (const [name, value] of Object.entries(found)) checkValue(name, value);
   return found;

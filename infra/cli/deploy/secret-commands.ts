@@ -3,6 +3,7 @@ import { readPublicUrl } from "#shared/settings/callback-url.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
+import { isPrintable } from "#shared/dial-plan/secrets.ts";
 import { readBaseUrl } from "#shared/lib/https-url.ts";
 import { parseSigningKey, parseSigningKeys } from "#shared/lib/standard-webhooks.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
@@ -11,9 +12,10 @@ import { isEmptyList } from "#shared/settings/settings.ts";
 import { createToken, parseNewTokens } from "#shared/settings/tokens.ts";
 import { parseJsonText } from "#shared/lib/json-fault.ts";
 import * as z from "#shared/lib/zod.ts";
-import { endpointVariable } from "#shared/traces/variables.ts";
+import { endpointVariable, headersVariable } from "#shared/traces/variables.ts";
 import { checkHashKey, hashKeyStays, mayFollow } from "./hash-key.ts";
 import {
+  holdsTokens,
   isWebhookSecret,
   providerSecretsOf,
   type SecretStore,
@@ -75,8 +77,15 @@ export async function setSecret(
   await store.set({ [name]: value }, { replaces });
 }
 
+/** Secrets that no header carries whole, beside tokens and EVENTS_KEY. */
+const withSpaces = new Set(["DIAL_PLAN", "HASH_KEY", headersVariable]);
+
 /** Checks a secret whose wrong value would stop all dialing. @throws DeployError with what is wrong, which quotes nothing */
 export function checkValue(name: string, value: string): void {
+  const mayHaveSpaces = holdsTokens(name) || isEventsKey(name) || withSpaces.has(name);
+  if (!mayHaveSpaces && !isPrintable(value)) {
+    throw new DeployError(`${name} must be printable ASCII without spaces.`);
+  }
   if (name === "HASH_KEY") checkHashKey(value);
   if (isEventsKey(name)) check(name, () => checkEventsKey(value, name));
   if (name === "PUBLIC_URL") check(name, () => readPublicUrl({ PUBLIC_URL: value }));

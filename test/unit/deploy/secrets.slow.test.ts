@@ -388,6 +388,8 @@ describe("npm run secrets -- set", () => {
     ["WEBHOOK_SECRET", "oc_secret", /WEBHOOK_SECRET must be whsec_/],
     ["HOOK_EU_SECRET", "whsec_oc_secret", /HOOK_EU_SECRET must be whsec_/],
     ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://oc_secret.example", /ENDPOINT must be https/],
+    ["VAPI_API_KEY", "oc_secret\u20142", /^VAPI_API_KEY must be printable ASCII without spaces.$/],
+    ["TWILIO_EU_AUTH_TOKEN", "oc_ secret", /^TWILIO_EU_AUTH_TOKEN must be printable ASCII/],
     ["PUBLIC_URL", "http://oc_secret.example", /PUBLIC_URL must be https/],
     [
       "API_TOKENS_CRM",
