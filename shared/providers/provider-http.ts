@@ -35,14 +35,11 @@ interface Posted {
 export async function post(
   send: Send,
   url: string,
-  { timeoutSeconds, headers: given, ...request }: Posted & { method?: string; body: string },
+  { timeoutSeconds, ...request }: Posted & { method?: string; body: string },
 ): Promise<Answer | DialOutcome> {
-  const headers = sendable(given);
-  if (headers === undefined) return { kind: "account_refused", code: "secret_unsendable" };
   try {
     const response = await send(url, {
       method: "POST",
-      headers,
       ...request,
       redirect: "manual",
       signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // throws unless the milliseconds are whole
@@ -51,18 +48,6 @@ export async function post(
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
     return outcomeOfThrown(error);
-  }
-}
-
-/**
- * Returns headers as they can be sent: without the line break that ends a secret's file, at which Node's client throws.
- * Undefined if one has another character that no header can hold. Only a secret can.
- */
-function sendable(headers: Record<string, string>): Record<string, string> | undefined {
-  try {
-    return Object.fromEntries(new Headers(headers));
-  } catch {
-    return undefined;
   }
 }
 
@@ -106,10 +91,7 @@ export async function ask(
   const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
   const response = await send(url, {
     ...body,
-    headers: {
-      ...(sendable(headers) ?? headers),
-      ...(json === undefined ? {} : { "content-type": "application/json" }),
-    },
+    headers: json === undefined ? headers : { ...headers, "content-type": "application/json" },
     redirect: "manual",
     signal: AbortSignal.timeout(Math.ceil(timeoutSeconds * 1000)), // throws unless the milliseconds are whole
   });
