@@ -8,6 +8,7 @@ const version = "call.start.assistant-version-";
 const inProgress = "call.in-progress.error-";
 const ringing = "call.ringing.";
 const ending = "call.ending.";
+const neverConnected = `${inProgress}vapifault-transport-never-connected`;
 const sip = "call.in-progress.error-providerfault-outbound-sip-";
 
 export const later = (code: string): NotPlaced => ({ kind: "not_placed", code });
@@ -73,7 +74,7 @@ const words = /* @__PURE__ */ (() =>
       `${[...notStarted.keys()].join(" ")} ${version} ${start}get-transport ${start}get-customer ` +
         `${start}get-resources-validation scheduled-call-deleted twilio-failed-to-connect-call ` +
         `vonage-failed-to-connect-call ${inProgress}sip-outbound-call-failed-to-connect ` +
-        `${inProgress}vapifault-transport-never-connected ` +
+        `${neverConnected} ` +
         `${inProgress}providerfault-transport-never-connected ` +
         `${sip}407-proxy-authentication-required ${sip}503-service-unavailable`,
     ],
@@ -91,9 +92,10 @@ const families = [version, inProgress, ringing, ending, "pipeline-"];
 
 /**
  * Returns true for a reason of calls that nobody answered, by which an answered call may end, too: its transfer failed or
- * its line broke (https://docs.vapi.ai/calls/troubleshoot-call-errors).
+ * its line broke (https://docs.vapi.ai/calls/troubleshoot-call-errors). The page says of one that the phone never rang.
  */
 function mayEndAnswered(word: string): boolean {
+  if (word === neverConnected) return false;
   return word.startsWith(inProgress) || /^(twilio|vonage)-(failed|rejected)/.test(word);
 }
 

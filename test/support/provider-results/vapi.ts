@@ -149,7 +149,10 @@ const list = (query: string) => ({
   headers,
 });
 
-/** Calls that were answered and ended by a transfer that failed, or by a broken line, with the words of unanswered ones. */
+/**
+ * Calls that were answered and ended by a transfer that failed, or by a broken line, with the words of unanswered ones, and
+ * one of which no phone rang.
+ */
 export const vapiTransfers: ResultFixture[] = [
   `${sip}403-forbidden`,
   `${sip}407-proxy-authentication-required`,
@@ -165,6 +168,12 @@ export const vapiTransfers: ResultFixture[] = [
   page: "docs.vapi.ai/calls/troubleshoot-call-errors#transfer-failed",
   says: `\`${reason}\`, after \`startedAt\``,
 }));
+vapiTransfers.push({
+  ...without(`${inProgress}vapifault-transport-never-connected`, "failed"),
+  page: "docs.vapi.ai/calls/troubleshoot-call-errors#phone-never-rang",
+  says: `\`${inProgress}vapifault-transport-never-connected\`, even after \`startedAt\``,
+  record: { ...spoken, endedReason: `${inProgress}vapifault-transport-never-connected` },
+});
 
 export const vapiResults: ResultsUnderTest = {
   fixtures,
