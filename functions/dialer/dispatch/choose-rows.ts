@@ -76,7 +76,7 @@ export async function chooseRows(
     const unknown = pass === 0 ? unknownHeads(backlogs, { needs, now, dueRows }) : [];
     if (needs.size + unknown.length === 0) break;
     const due = await dueRows.read(needs, unknown.slice(0, dispatcher.headsPerLook), now);
-    const open = decidesFirst ? await decideDue(due, { closed, state }, deps) : { due, closed };
+    const open = await (decidesFirst ? decideDue : leaveBarred)(due, { closed, state }, deps);
     closed = open.closed;
     for (const { account, backlog, row, permitAt } of serveTurns(shares, served, open.due)) {
       rows.push({
@@ -141,27 +141,37 @@ function withBarred(
   return new Map(
     [...needs].map(([key, count]) => [
       key,
-      count + Math.min(2 * (barred.get(key) ?? 0), most, writtenOffMax),
+      count + Math.min(2 * (barred.get(key)?.size ?? 0), most, writtenOffMax),
     ]),
   );
 }
 
+type Due = ReadonlyMap<string, readonly DuePosition[]>;
+
+/** Facts about due rows that are known before their decision. */
+interface Look {
+  closed: ReadonlyMap<string, string>;
+  state: Pick<DispatcherState, "snapshot" | "barred">;
+}
+
+/** Leaves out due rows that the last tick which decided them has found barred. */
+function leaveBarred(due: Due, { closed, state: { barred } }: Look) {
+  const open = new Map(
+    [...due].map(([key, rows]) => [key, rows.filter(({ id }) => !barred.get(key)?.has(id))]),
+  );
+  return { due: open, closed };
+}
+
 /**
- * Decides due rows, except those that this tick has already found closed, and notes how many of each backlog are barred.
+ * Decides due rows, except those that this tick has already found closed, and notes which of each backlog are barred.
  *
  * @returns the rows that may be dialed now, and all closed rows with their backlogs
  */
 async function decideDue(
-  due: ReadonlyMap<string, readonly DuePosition[]>,
-  {
-    closed,
-    state: { snapshot, barred },
-  }: {
-    closed: ReadonlyMap<string, string>;
-    state: Pick<DispatcherState, "snapshot" | "barred">;
-  },
+  due: Due,
+  { closed, state: { snapshot, barred } }: Look,
   deps: DecisionDeps & Pick<DialerDeps, "ledger">,
-): Promise<{ due: Map<string, DuePosition[]>; closed: Map<string, string> }> {
+): Promise<{ due: Due; closed: Look["closed"] }> {
   const undecided = [...due]
     .flatMap(([key, rows]) => {
       const of = snapshot.get(key)?.backlog.value;
@@ -176,9 +186,9 @@ async function decideDue(
   );
   const asked = new Set([...closed.keys(), ...undecided.map(({ id }) => id)]);
   for (const [key, rows] of among(asked)) {
-    const count = rows.filter(({ id }) => !decided.open.has(id)).length;
+    const ids = rows.flatMap(({ id }) => (decided.open.has(id) ? [] : id));
     barred.delete(key); // it becomes the one that was read last
-    if (count > 0) barred.set(key, count);
+    if (ids.length > 0) barred.set(key, new Set(ids));
   }
   return { due: new Map(among(decided.open)), closed: new Map([...closed, ...found]) };
 }

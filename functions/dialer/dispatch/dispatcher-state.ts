@@ -21,10 +21,10 @@ export interface DispatcherState {
   dueRows: DueRows;
   allowances: Allowances;
   /**
-   * Number of due rows at the heads of backlogs that may not go: closed rows, and those that cannot be read. The backlog
-   * that was read last is the last one.
+   * Due rows at the heads of backlogs that may not go: closed rows, and those that cannot be read. The backlog that was read
+   * last is the last one.
    */
-  barred: Map<string, number>;
+  barred: Map<string, ReadonlySet<string>>;
   /** Times of the last polls of live calls, by account. */
   polledAt: Map<string, number>;
   /** Backlogs that wait though they need not. */

@@ -88,6 +88,17 @@ describe.each(kinds)("a row with %s that this version lacks", (_, fields) => {
     expect(await statesOf(bench, [own, other])).toEqual(["PLACED", "PLACED"]);
   });
 
+  it("has no message come again and again while many calls of its backlog go", async () => {
+    const bench = createDialerBench();
+    bench.ringSeconds = 3;
+    const calls = callsNow(bench, 300);
+    for (const call of calls) await putIn(bench, "WAITING", call, { dueAt: bench.now() + 1 });
+    await putLater(bench, aCallNow(bench), fields);
+    await bench.simulate(10);
+    expect(bench.dialed).toHaveLength(300);
+    expect(bench.queued()).toEqual([]);
+  });
+
   it(
     "is handed back alone, with an alarm, out of a delivery of forty messages",
     inSlowTier,
