@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import { parsePlanFile } from "#shared/dial-plan/parse-plan-file.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { createToken } from "#shared/settings/tokens.ts";
 import { routeKinds } from "#shared/providers/routes.ts";
-import { checkValue } from "./secret-commands.ts";
+import { checkValue, checkWebhooks } from "./secret-commands.ts";
 import { type PlatformName, providerSecretsOf, readersOf } from "./secret-names.ts";
 import { DeployError, type Tools } from "./tools.ts";
 
@@ -43,12 +42,7 @@ export async function askForSecrets(
   plan: DialPlan,
   { platform, current }: { platform: PlatformName; current: readonly string[] },
 ): Promise<Record<string, string>> {
-  const unread = callbackSecrets(plan).find((name) => !readersOf(name).includes("api"));
-  if (unread !== undefined) {
-    throw new DeployError(
-      `infra/dial-plan.json: give the webhook's account another name, as ${unread} looks like another type's.`,
-    );
-  }
+  checkWebhooks("infra/dial-plan.json", plan);
   const found: Record<string, string> = {};
   const missing: string[] = [];
   for (const name of providerSecretsOf(plan, platform)) {

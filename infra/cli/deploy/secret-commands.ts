@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readPublicUrl } from "#shared/settings/callback-url.ts";
+import { callbackSecrets } from "#shared/dial-plan/callback-keys.ts";
 import { parseDialPlan } from "#shared/dial-plan/parse-dial-plan.ts";
 import type { DialPlan } from "#shared/dial-plan/plan-schema.ts";
 import { isReceiverSecret } from "#shared/dial-plan/receivers.ts";
@@ -18,6 +19,7 @@ import {
   holdsTokens,
   isWebhookSecret,
   providerSecretsOf,
+  readersOf,
   type SecretStore,
   type TokenVariable,
   tokenVariables,
@@ -69,7 +71,10 @@ export async function setSecret(
       parseNewTokens(JSON.stringify(name === variable ? json : [json]), variable);
     });
   const names = await namesOf(store);
-  if (name === "DIAL_PLAN") requireSecretsOf(readPlan(value), names, store);
+  if (name === "DIAL_PLAN") {
+    checkWebhooks(name, readPlan(value));
+    requireSecretsOf(readPlan(value), names, store);
+  }
   if (name === "HASH_KEY" && names.includes(name) && !replaces) {
     const current = (await store.read?.(name)) ?? "";
     if (!mayFollow(current, value)) throw new DeployError(hashKeyStays);
@@ -96,6 +101,15 @@ export function checkValue(name: string, value: string): void {
 }
 
 const readPlan = (DIAL_PLAN: string) => parseDialPlan({}, { DIAL_PLAN }, routeKinds);
+
+/** @throws DeployError if the API would not get the secret by which it verifies a webhook's callbacks */
+export function checkWebhooks(source: string, plan: DialPlan): void {
+  const unread = callbackSecrets(plan).find((name) => !readersOf(name).includes("api"));
+  if (unread === undefined) return;
+  throw new DeployError(
+    `${source}: give the webhook's account another name, as ${unread} looks like another type's.`,
+  );
+}
 
 /** @throws DeployError if the plan needs secrets that are not set: nobody at all would be dialed */
 function requireSecretsOf(plan: DialPlan, names: readonly string[], store: SecretStore): void {

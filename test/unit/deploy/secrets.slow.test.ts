@@ -349,6 +349,22 @@ describe("npm run secrets -- set", () => {
     }
   });
 
+  it("sets no DIAL_PLAN with a webhook whose secret the API would not get, nor verify its callbacks", async () => {
+    const agents = { "*": { provider: "crm-api", url: "https://acme.internal/dial" } };
+    const value = JSON.stringify({
+      ...deployedPlan,
+      agents,
+      providers: { "crm-api": { type: "webhook" } },
+    });
+    for (const create of [readable, unreadable]) {
+      const kind = create();
+      await set("CRM_API_SECRET", createWebhookSecret(), false, kind);
+      await expect(set("DIAL_PLAN", value, false, kind)).rejects.toThrow(
+        /another name, as CRM_API_SECRET/,
+      );
+    }
+  });
+
   it("ends the former of two keys only if told to, as nobody may be dialed without it", async () => {
     const kind = readable();
     const [former, current] = [key, "1".repeat(64)];
