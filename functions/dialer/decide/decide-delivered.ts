@@ -48,7 +48,7 @@ export interface LookUp {
 /** The action for a call, decided before any claim. A row that is final or not due is left. */
 export type Decision =
   /** No action now: the row waits for its turn, for the end of a pause, for a breaker, or for a route. */
-  | { kind: "leave"; because: string; expiresAt?: number }
+  | { kind: "leave"; because: string }
   /** The state to write into the row or a new row. */
   | { kind: "write"; decided: Decided }
   /** The outcome stayed unknown until the review time. */
@@ -78,13 +78,11 @@ export function decide(
   if (call === undefined || (row !== undefined && !isDue(row, known.now))) {
     return { kind: "leave", because: "not_due" };
   }
-  const resolved = known.resolver.resolve(call, row);
   try {
-    return decideDue(resolved, known);
+    return decideDue(known.resolver.resolve(call, row), known);
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    const { expiresAt } = resolved;
-    if (row !== undefined) return { kind: "leave", because: unread, expiresAt };
+    if (row !== undefined) return { kind: "leave", because: unread };
     return { kind: "write", decided: toDecided(inTurn, known.now) };
   }
 }
@@ -114,11 +112,8 @@ function toDecision(verdict: Verdict, { row }: ResolvedCall, { now }: DecisionFa
 const unreadMs = 5 * minuteMs;
 
 /** The verdict on a waiting call that was delivered for nothing so: it gives its place to the calls behind it. */
-export function behindOthers(
-  { expiresAt = Infinity }: { expiresAt?: number },
-  now: number,
-): Verdict {
-  return { kind: "later", reason: "not_checked", at: Math.min(now + unreadMs, expiresAt) };
+export function behindOthers(now: number): Verdict {
+  return { kind: "later", reason: "not_checked", at: now + unreadMs };
 }
 
 /** True if a call is left as one of its documents is unreadable. Raises an alarm, once for each client and agent. */
@@ -126,7 +121,7 @@ export function isLeftUnread(
   decision: Decision,
   { client, agentId }: ClientAgent,
   { memory, log }: Pick<DialerDeps, "memory" | "log">,
-): decision is Extract<Decision, { kind: "leave" }> {
+): boolean {
   if (decision.kind !== "leave" || decision.because !== unread) return false;
   const name = backlogOf({ client, agentId });
   if (!memory.documents.unreadableSaidOf.has(name)) {

@@ -37,7 +37,7 @@ async function dialDue(dial: Dial, batch: DialBatch): Promise<Result> {
     // Nothing was sent, as an error of the request itself is its outcome.
     log("alarm", "ledger.unreachable", { call_id: claim.row.id, error: errorForLog(error) });
     const isUnread = error instanceof UnreadableError;
-    return { refused: isUnread ? behindOthers(dial, clock.now()) : hold("not_checked") };
+    return { refused: isUnread ? behindOthers(clock.now()) : hold("not_checked") };
   });
   return await settleCall(held, sent, batch);
 }

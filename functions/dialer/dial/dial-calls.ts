@@ -188,7 +188,7 @@ function addUndialed(
   else if (row?.state === "WAITING" && isLeftUnread(decision, row, deps)) {
     // The dispatcher, which does not read the documents of numbers, would send it first again.
     const now = deps.clock.now();
-    const verdict = behindOthers(decision, now);
+    const verdict = behindOthers(now);
     plan.writes.push({ call, row, decided: toDecided(verdict, now) });
   }
 }
@@ -213,7 +213,7 @@ async function dialAll(
         deps.log("alarm", "dialer.failed", { call_id: dial.call.id, error: errorForLog(error) });
         if (!(error instanceof UnreadableError)) return { kind: "retry" };
         // Its message would come again and again, beside those of later dispatches.
-        return { kind: "not_dialed", verdict: behindOthers(dial, deps.clock.now()) };
+        return { kind: "not_dialed", verdict: behindOthers(deps.clock.now()) };
       });
       end(dial);
       return { dial, result };
