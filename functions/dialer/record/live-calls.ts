@@ -1,13 +1,17 @@
 import DataLoader from "dataloader";
 import { accountNameOf, type Route } from "#shared/calls/call-request.ts";
+import type { CallRow } from "#shared/calls/call-row.ts";
+import { hasEnded } from "#shared/calls/ended.ts";
 import { errorForLog } from "#shared/lib/log.ts";
-import { dayMs } from "#shared/lib/units.ts";
+import { dayMs, minuteMs } from "#shared/lib/units.ts";
+import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
 import type { StoredDocument } from "#shared/ports/document-kinds.ts";
 import {
   formerLiveKeysOf,
   type Lines,
   type LiveCall,
   liveKeysOf,
+  liveMsMax,
   roomOf,
 } from "#shared/rules/live-calls.ts";
 import type { ClaimedCall } from "#shared/rules/rule.ts";
@@ -194,6 +198,41 @@ async function leaveAccount(
     if (written.every(Boolean)) return;
   }
   throw new Error("the live calls were changed by others each time");
+}
+
+/** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
+const youngMs = minuteMs;
+
+/** Returns the entries that are old enough for `leaveOver`. */
+export function oldEntries(calls: readonly LiveCall[], now: number): LiveCall[] {
+  return calls.filter(({ at }) => at <= now - youngMs);
+}
+
+/**
+ * Removes those of an account's old entries whose calls are not live by their rows, or have no known end within a call's
+ * maximum duration. Never throws. The entry of a newer claim of the same call stays.
+ */
+export async function leaveOver(
+  { route, calls }: { route: Route; calls: readonly LiveCall[] },
+  rows: { get(id: string): CallRow | Unreadable | undefined },
+  deps: LiveDeps,
+): Promise<void> {
+  const now = deps.clock.now();
+  const lifeMs = liveMsMax(deps.settings.table.account(route));
+  const over = calls.filter(({ call, at }) => at + lifeMs <= now || !mayBeLive(rows.get(call)));
+  await leaveLive(
+    over.map(({ call: id, claim }) => ({ id, claim, route, isMeasured: false })),
+    deps,
+  );
+}
+
+/** True if the call may be live, by its row. */
+function mayBeLive(row: CallRow | Unreadable | undefined): boolean {
+  if (row === unreadable) return true;
+  if (row === undefined) return false;
+  const { state, result } = row;
+  if (state === "PLACED") return !hasEnded(result);
+  return state === "DIALING" || state === "UNKNOWN" || state === "NEEDS_REVIEW";
 }
 
 /**

@@ -11,6 +11,7 @@ import { findPlannedAccounts } from "./send-polls.ts";
 import { isSpent, pollEach, pollLists, type Polling } from "./poll-rows.ts";
 import { createOwnFailures } from "./own-failures.ts";
 import { type OpenRow, openRowOf, postpone, writeResults } from "./write-results.ts";
+import { leaveOver, oldEntries } from "../record/live-calls.ts";
 import { hourMs } from "#shared/lib/units.ts";
 import { liveCallsIn, liveKeysOf } from "#shared/rules/live-calls.ts";
 
@@ -167,7 +168,8 @@ function inTurns(rows: readonly OpenRow[], { random }: Pick<DialerDeps, "random"
 
 /**
  * Polls for the results of an account's live calls, as other calls wait for them to end. Writes only ends, and leaves
- * the calls' next polls unchanged. Calls not polled in this delivery are left to the dispatcher's next message.
+ * the calls' next polls unchanged. Calls that are over by their rows or their age count no longer: no sweep knows the
+ * accounts of test calls. Calls not polled in this delivery are left to the dispatcher's next message.
  *
  * @param account the account's name (`accountNameOf`)
  * @throws as pollAccount does
@@ -179,13 +181,14 @@ export async function pollLive(account: string, deps: DialerDeps, deadline: numb
     ? { provider: sandboxType, account: toAccountName(account) }
     : Object.values(plan.agents).find((one) => accountNameOf(one) === account);
   const limit = route && table.account(route).liveCalls;
-  if (limit === undefined) return;
+  if (route === undefined || limit === undefined) return;
   const lastAt = deadline - afterPollsMs;
   const endAt = Math.min(lastAt, clock.now() + deliveryMsMax);
   const read = await documents.read(liveKeysOf(account, limit));
   const live = liveCallsIn(read, { account, limit });
-  const { rows } = await ledger.read(live.map(({ call }) => call));
-  const open = rows
+  const known = await ledger.read(live.map(({ call }) => call));
+  await leaveOver({ route, calls: oldEntries(live, clock.now()) }, known, deps);
+  const open = known.rows
     .flatMap(openRowOf)
     .filter(
       (row) => !hasEnded(row.result) && settings.providerOf(row.route).readResult !== undefined,

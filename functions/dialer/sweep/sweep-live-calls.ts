@@ -1,21 +1,8 @@
-import { type Unreadable, unreadable } from "#shared/ports/unreadable.ts";
-import { hasEnded } from "#shared/calls/ended.ts";
 import type { Route } from "#shared/calls/call-request.ts";
-import type { CallRow } from "#shared/calls/call-row.ts";
-import { minuteMs } from "#shared/lib/units.ts";
-import { gatherLive, leaveLive } from "../record/live-calls.ts";
+import { gatherLive, leaveOver, oldEntries } from "../record/live-calls.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
-import {
-  type LiveCall,
-  liveCallsIn,
-  liveKeysOf,
-  liveMsMax,
-  livePartsIn,
-} from "#shared/rules/live-calls.ts";
-
-/** Entries older than this are compared with their rows. Younger ones may be of claims being written. */
-const youngMs = minuteMs;
+import { liveCallsIn, liveKeysOf, livePartsIn } from "#shared/rules/live-calls.ts";
 
 /** Accounts whose calls are read together: at most 500 calls each. */
 const accountsPerRead = 10;
@@ -26,7 +13,8 @@ const accountsPerSweep = 20;
  * Removes entries of calls that are not live by their rows, because a process may have died before it removed them,
  * and entries of calls without a known end within a call's maximum duration. The entry of a newer claim of the same
  * call stays. First entries that an account has under a former, higher limit are moved to where readers look. Each sweep
- * begins with other accounts, so that all have their turn though a sweep has time for only some of them.
+ * begins with other accounts, so that all have their turn though a sweep has time for only some of them. The plan names no
+ * accounts of test calls: `pollLive` does the same for these.
  *
  * @param last.epoch the number of sweeps so far
  */
@@ -44,19 +32,17 @@ export async function sweepLiveCalls(
   }
 }
 
-/** An account with `liveCalls`, by its name (`accountNameOf`), and how long a call counts if no end is known. */
+/** An account with `liveCalls`, by its name (`accountNameOf`). */
 interface Limited {
   account: string;
   route: Route;
   limit: number;
-  lifeMs: number;
 }
 
 function listLimited({ settings: { plan, table } }: Pick<DialerDeps, "settings">): Limited[] {
   const limited = Object.values(plan.agents).flatMap((route) => {
-    const resolved = table.account(route);
-    const { name: account, liveCalls: limit } = resolved;
-    return limit === undefined ? [] : [{ account, route, limit, lifeMs: liveMsMax(resolved) }];
+    const { name: account, liveCalls: limit } = table.account(route);
+    return limit === undefined ? [] : [{ account, route, limit }];
   });
   return [...new Map(limited.map((one) => [one.account, one])).values()];
 }
@@ -78,30 +64,12 @@ async function sweepSome(
   }
   if (spread.length > 0) read = await documents.read(keys);
   const now = clock.now();
-  const old = accounts.map((one) => ({
-    ...one,
-    calls: liveCallsIn(read, one).filter(({ at }) => at <= now - youngMs),
-  }));
+  const old = accounts.map((one) => ({ ...one, calls: oldEntries(liveCallsIn(read, one), now) }));
   const ids = old.flatMap(({ calls }) => calls.map(({ call }) => call));
   if (ids.length === 0) return;
   const rows = await ledger.read(ids);
-  for (const { route, lifeMs, calls } of old) {
-    const isOver = ({ call, at }: LiveCall) => at + lifeMs <= now || !mayBeLive(rows.get(call));
-    const ended = calls.filter(isOver);
-    if (ended.length === 0) continue;
+  for (const one of old) {
     if (time.isOver()) return;
-    await leaveLive(
-      ended.map(({ call: id, claim }) => ({ id, claim, route, isMeasured: false })),
-      deps,
-    );
+    await leaveOver(one, rows, deps);
   }
-}
-
-/** True if the call may be live, by its row. */
-function mayBeLive(row: CallRow | Unreadable | undefined): boolean {
-  if (row === unreadable) return true;
-  if (row === undefined) return false;
-  const { state, result } = row;
-  if (state === "PLACED") return !hasEnded(result);
-  return state === "DIALING" || state === "UNKNOWN" || state === "NEEDS_REVIEW";
 }

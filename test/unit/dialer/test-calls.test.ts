@@ -205,13 +205,7 @@ describe("what test calls do", () => {
       startAt: "2026-11-18T15:00:00Z",
       plan: { maxCalls: { count: 1, days: 1 }, results: {} },
     });
-    const providers = createProviders(
-      { environment: {}, now: bench.now, print: () => undefined, fetch: fetchNothing },
-      [],
-    );
-    const { providerOf } = bench.deps.settings;
-    bench.deps.settings.providerOf = (route) =>
-      route.provider === sandboxType ? providers(route) : providerOf(route);
+    simulateSandbox(bench);
     const dial = async (of: string) => {
       const call = aCallNow(bench, { phone_number: number }, { client: of });
       await bench.send(message(call));
@@ -231,6 +225,34 @@ describe("what test calls do", () => {
     expect(await dial(client)).toMatchObject({ state: "PLACED" });
     expect(bench.dialed.every(({ call }) => call.client === "acme")).toBe(true);
   });
+
+  it("is over in time for the client's next ones, though an end stays unknown", async () => {
+    const bench = createDialerBench({
+      startAt: "2026-11-18T15:00:00Z",
+      plan: { providers: { webhook: { liveCalls: 2, maxCallMinutes: 10 } }, results: {} },
+    });
+    simulateSandbox(bench);
+    const send = async (ending: string) => {
+      const call = aCallNow(bench, { phone_number: `+120255501${ending}` }, { client });
+      await bench.send(message(call));
+      await bench.simulate(20);
+      return call;
+    };
+    const pass = async (minutes: number) => {
+      for (let minute = 0; minute < minutes; minute++) {
+        await bench.simulate(60);
+        await bench.deliverEvents();
+      }
+    };
+    const [noResult, lost] = [await send("13"), await send("10")];
+    const third = await send("00");
+    await pass(10);
+    expect(await bench.row(noResult.id)).toMatchObject({ state: "PLACED" });
+    expect(await bench.row(lost.id)).toMatchObject({ state: "NEEDS_REVIEW" });
+    expect(await bench.row(third.id)).toMatchObject({ state: "WAITING", reason: "live_calls" });
+    await pass(4);
+    expect(await bench.row(third.id)).toMatchObject({ state: "PLACED" });
+  });
 });
 
 it("an opt-out from test calls ends under a new HASH_KEY too", async () => {
@@ -241,6 +263,17 @@ it("an opt-out from test calls ends under a new HASH_KEY too", async () => {
   const renewed = (await documents.read([key])).get(key.kind, key.key);
   expect(renewed?.expiresAt).toBe(deps.clock.now() + 3_600_000);
 });
+
+/** Has test calls of a bench dialed by the sandbox. */
+function simulateSandbox(bench: ReturnType<typeof createDialerBench>): void {
+  const providers = createProviders(
+    { environment: {}, now: bench.now, print: () => undefined, fetch: fetchNothing },
+    [],
+  );
+  const { providerOf } = bench.deps.settings;
+  bench.deps.settings.providerOf = (route) =>
+    route.provider === sandboxType ? providers(route) : providerOf(route);
+}
 
 async function fetchNothing(): Promise<Response> {
   throw new Error("nothing is sent");
