@@ -5,6 +5,7 @@ import type { DocumentsRead } from "#shared/ports/document-kinds.ts";
 import { toDeliverMessages } from "#shared/events/outbox-ledger.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 import { dayMs, hourMs } from "#shared/lib/units.ts";
+import { deliverCallsMax } from "#shared/ports/event-messages.ts";
 
 /** Time for which a due event is left to the message of its row's writer. */
 export const messageGraceMs = 30_000;
@@ -17,7 +18,7 @@ const lateMs = 3 * dayMs + 12 * hourMs;
 
 /**
  * Sends messages for due events: for each receiver at most as many as it can take until the next sweep. If its
- * receiver is down, a single event is the probe.
+ * receiver is down, a single message is for the probe.
  *
  * @param last.eventsAfter the receiver after which the last sweep stopped
  * @returns the receiver after which the next sweep begins; undefined: at the first one, as all had their turn
@@ -67,7 +68,10 @@ export async function sweepEvents(
   return undefined;
 }
 
-/** Returns the maximum number of events that a receiver of the dial plan can take until the next sweep. */
+/**
+ * Returns the maximum number of events that a receiver of the dial plan can take until the next sweep. One of a message's
+ * events is the probe of a receiver that is down: the first ones may be another receiver's by now, or unreadable.
+ */
 export function countDeliverable(
   receiver: Receiver,
   read: DocumentsRead,
@@ -75,7 +79,12 @@ export function countDeliverable(
 ): number {
   const { name } = receiver;
   const probeAt = findDown(name, read)?.probeAt;
-  return roomOf(receiver, { probeAt, isSlow: read.get("receiver", name)?.value.isSlow }, time);
+  const room = roomOf(
+    receiver,
+    { probeAt, isSlow: read.get("receiver", name)?.value.isSlow },
+    time,
+  );
+  return probeAt === undefined || room === 0 ? room : deliverCallsMax;
 }
 
 /**

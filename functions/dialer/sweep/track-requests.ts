@@ -74,7 +74,7 @@ function toSteps(requests: readonly RequestDocument[]): RequestDocument[][] {
 
 /**
  * Sends messages for finished requests whose events have been pending for some time: for each receiver at most as
- * many as it can take until the next sweep, or one as the probe if it is down.
+ * many as it can take until the next sweep, or one message for the probe if it is down.
  */
 async function sendFinished(
   page: readonly RequestDocument[],

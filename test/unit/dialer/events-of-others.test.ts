@@ -7,6 +7,7 @@ import {
   failed,
   deliverFor,
   deliverNow,
+  taken,
   toldTo,
 } from "#test/support/events-bench.ts";
 import { completed, minuteMs, place, twilio } from "#test/support/results-bench.ts";
@@ -56,6 +57,27 @@ describe("a client that gets a receiver of its own", () => {
       expect.arrayContaining([`${call.id}.1`, `${call.requestId}.finished`]),
     );
     expect(await rowOf(bench, call)).toMatchObject({ deliverTo: null });
+  });
+
+  it("leaves the former receiver to the others, though that was down", async () => {
+    const bench = createEventsBench({ types: ["call.placed"] });
+    bench.receive = async () => failed;
+    await place(bench, 40);
+    const other = aCallNow(bench, {}, { client: "shop" });
+    await sendEach(bench, other);
+    await bench.simulate(5);
+    await deliverFor(bench, 4);
+    expect(bench.eventsOf("breaker.opened")).toMatchObject([{ level: "alarm" }]);
+    bench.changePlan(planWithClientReceiver);
+    const before = bench.posted.length;
+    bench.receive = async () => taken;
+    // Probes come a quarter of an hour apart at most.
+    await deliverFor(bench, 17);
+    const later = bench.posted.slice(before);
+    expect(later.filter(({ receiver }) => receiver === "*")).toMatchObject([
+      { id: `${other.id}.1` },
+    ]);
+    expect(later.filter(({ receiver }) => receiver === "crm")).toHaveLength(40);
   });
 });
 
