@@ -36,8 +36,8 @@ const againMax = 2;
 interface AccountProgress {
   /** True once the account did not answer. */
   isFailing: boolean;
-  /** True once the account was polled for all due results. */
-  isPolled: boolean;
+  /** Names of accounts whose live calls were polled. An empty name stands for the due results. */
+  polled: Set<string>;
   /** True once the delivery had no slot for one of the account's messages. */
   isCrowded: boolean;
 }
@@ -209,7 +209,7 @@ async function followAccount(
   { slots, deadline }: EventBatch,
   deps: DialerDeps,
 ): Promise<AckOrRetry[]> {
-  const known: AccountProgress = { isFailing: false, isPolled: false, isCrowded: false };
+  const known: AccountProgress = { isFailing: false, polled: new Set(), isCrowded: false };
   const answers: AckOrRetry[] = [];
   for (const { message, attempt } of own) {
     using slot = known.isCrowded ? undefined : await slots.acquire(slotOf(message));
@@ -237,7 +237,8 @@ async function follow(
 ): Promise<AckOrRetry> {
   const { message, attempt, known, deadline } = one;
   try {
-    if (message.kind === "poll") return await followPoll(message, { known, deadline }, deps);
+    if (message.kind === "poll")
+      return await followPoll(message, { attempt, known, deadline }, deps);
     const isLeft = isHint(message) && known.isFailing;
     return isLeft ? retryOf(message, attempt) : await followCallback(message, attempt, deps);
   } catch (error) {
@@ -256,20 +257,20 @@ async function follow(
 /** Polls an account, once in a delivery. */
 async function followPoll(
   poll: Extract<EventMessage, { kind: "poll" }>,
-  { known, deadline }: { known: AccountProgress; deadline: number },
+  { attempt, known, deadline }: { attempt: number; known: AccountProgress; deadline: number },
   deps: DialerDeps,
 ): Promise<AckOrRetry> {
-  const { sentAt, live } = poll;
-  if (live !== undefined) {
-    // The dispatcher has sent another one.
-    if (deps.clock.now() - sentAt <= pollLiveMs) await pollLive(live, deps, deadline);
-    return "ack";
-  }
-  // The next sweep has sent another one.
-  const isOld = deps.clock.now() - sentAt > deps.sweepSeconds * 1000;
-  if (isOld || known.isPolled) return "ack";
-  known.isPolled = true;
-  return (await pollAccount(poll, deps, deadline)) ? "ack" : { retryAfterSeconds: 1 };
+  const { sentAt, live, again } = poll;
+  const lifeMs = live === undefined ? deps.sweepSeconds * 1000 : pollLiveMs;
+  // The next sweep or the dispatcher has sent a newer one, but where the queue lags it comes as late.
+  const isOld = deps.clock.now() - sentAt > lifeMs && (attempt > 1 || again !== undefined);
+  const of = live ?? "";
+  if (isOld || known.polled.has(of)) return "ack";
+  known.polled.add(of);
+  if (live === undefined)
+    return (await pollAccount(poll, deps, deadline)) ? "ack" : { retryAfterSeconds: 1 };
+  await pollLive(live, deps, deadline);
+  return "ack";
 }
 
 /** Retries a message, unless a sweep will do its work. */
