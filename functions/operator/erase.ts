@@ -4,6 +4,7 @@ import { appendEntry } from "#shared/policy/journal-entries.ts";
 import { mayAlsoBe } from "#shared/telephony/phone-number.ts";
 import * as z from "#shared/lib/zod.ts";
 import { reasonCode, recordNumbers } from "../api/actions/audit-log.ts";
+import { countActions } from "../api/actions/change-call.ts";
 import { phoneNumber } from "../api/http/fields.ts";
 import type { RouteDeps } from "../api/http/context.ts";
 import { declareRoute } from "../api/http/route.ts";
@@ -67,6 +68,7 @@ const eraseNumber = declareRoute({
     const pending: string[] = [];
     for (const hash of hashes) {
       const done = await eraseRows({ ...erasure, hash }, deps);
+      await countActions(done.cancelled, deps);
       erased += done.erased;
       pending.push(...done.pending);
     }

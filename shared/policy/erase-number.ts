@@ -24,6 +24,8 @@ export interface EraseDeps extends ListDeps {
 export interface Erased {
   /** Number of rows erased now. */
   erased: number;
+  /** Those of them whose calls waited, and are cancelled by it. The caller counts their ends. */
+  cancelled: CallRow[];
   /** Ids of calls under way: their rows are erased when they settle. */
   pending: string[];
   /** True if all rows were gone through. */
@@ -73,7 +75,7 @@ export async function eraseRows(
   deps: EraseDeps,
 ): Promise<Erased> {
   const { ledger } = deps;
-  const done: Erased = { erased: 0, pending: [], isWhole: true };
+  const done: Erased = { erased: 0, cancelled: [], pending: [], isWhole: true };
   let before: string | undefined;
   for (let page = 0; page < pagesMax; page++) {
     const { rows, unreadable, next } = await ledger.list({
@@ -81,8 +83,9 @@ export async function eraseRows(
       before,
       limit: pageRows,
     });
-    const { erased, pending } = await erasePage(rows, erasure, deps);
+    const { erased, cancelled, pending } = await erasePage(rows, erasure, deps);
     done.erased += erased;
+    done.cancelled.push(...cancelled);
     done.pending.push(...pending);
     // A row that only a later version can read is erased by that version's sweep.
     if (unreadable > 0) done.isWhole = false;
@@ -100,9 +103,12 @@ async function erasePage(
   const at = clock.now();
   const changes = rows.flatMap((row) => {
     const next = applyErasure(row, erasure, { version: random.version(), at });
-    return next === undefined ? [] : [{ next, seen: row.version }];
+    return next === undefined ? [] : [{ next, seen: row.version, row }];
   });
-  const written = changes.length === 0 ? [] : await ledger.write(changes);
+  const written =
+    changes.length === 0
+      ? []
+      : await ledger.write(changes.map(({ next, seen }) => ({ next, seen })));
   const isWritten = new Map(changes.map(({ next }, index) => [next.id, written[index] === true]));
   // A row that another writer has changed meanwhile is erased by the next pass.
   const pending = rows.filter(({ id, state, acceptedAt }) => {
@@ -110,5 +116,6 @@ async function erasePage(
     return isWritten.get(id) === false || (states[state].open && state !== "WAITING");
   });
   const erased = changes.filter(({ next }, n) => written[n] === true && !states[next.state].open);
-  return { erased: erased.length, pending: pending.map(({ id }) => id) };
+  const cancelled = erased.flatMap(({ next, row }) => (next.state === row.state ? [] : next));
+  return { erased: erased.length, cancelled, pending: pending.map(({ id }) => id) };
 }

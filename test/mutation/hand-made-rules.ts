@@ -48,7 +48,7 @@ const ofLists = toMutants(
     [
       "sweeps erase later rows",
       "sweepErasures",
-      callBecomes("eraseRows", "{ erased: 0, pending: [], isWhole: true }"),
+      callBecomes("eraseRows", "{ erased: 0, cancelled: [], pending: [], isWhole: true }"),
     ],
     ["an erasure is in the journal", "eraseNumber", leaveOut("appendEntry")],
     [

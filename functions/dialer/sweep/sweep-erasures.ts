@@ -1,7 +1,8 @@
 import { eraseRows, findNextPassAt } from "#shared/policy/erase-number.ts";
 import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { skipUnreadable } from "#shared/ports/found-documents.ts";
-import type { DialerDeps } from "../runtime/context.ts";
+import { reportStates } from "../record/change-rows.ts";
+import type { RowDeps } from "../runtime/context.ts";
 import type { SweepTime } from "./sweep-time.ts";
 
 /** Maximum erasures that one sweep reads. */
@@ -14,7 +15,7 @@ const erasuresMax = 100;
 export async function sweepErasures(
   { erasuresAfter }: Pick<ValueOf<"upkeep">, "erasuresAfter">,
   time: SweepTime,
-  deps: Pick<DialerDeps, "documents" | "clock" | "random" | "log" | "ledger">,
+  deps: RowDeps,
 ): Promise<Pick<ValueOf<"upkeep">, "erasuresAfter">> {
   const { documents, clock, random, log } = deps;
   const after = erasuresAfter ?? undefined;
@@ -26,6 +27,7 @@ export async function sweepErasures(
     if (erasure.value.nextAt > clock.now()) continue;
     const { at, by } = erasure.value;
     const done = await eraseRows({ hash: erasure.key, at, by }, deps);
+    await reportStates(done.cancelled, deps);
     const nextAt = findNextPassAt(erasure.value, done, clock.now());
     const next = { ...erasure, value: { ...erasure.value, nextAt }, version: random.version() };
     await documents.write([{ next, seen: erasure.version }]);

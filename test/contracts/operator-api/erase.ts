@@ -1,4 +1,4 @@
-import { readRows } from "#test/support/reads.ts";
+import { listDocuments, readRows } from "#test/support/reads.ts";
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import type { Call } from "#shared/calls/call-request.ts";
@@ -34,7 +34,13 @@ export function itErasesNumbers(api: OperatorApiBench): void {
       echo: { name: "Ada" },
     }));
     await writeRows(rows, api.ledger, api.documents);
+    const cancelled = async () => {
+      const usage = await listDocuments(api.documents, "usage", { limit: 1_000 });
+      return usage.reduce((sum, { value }) => sum + (value["CANCELLED"] ?? 0), 0);
+    };
+    const before = await cancelled();
     const { status, body } = await ask("/erase", { phone_number: number });
+    expect((await cancelled()) - before).toBe(1);
     expect([status, body]).toMatchObject([202, { erased: 4 }]);
     expect(Object(body).pending.toSorted()).toEqual([calls[1]?.id, calls[2]?.id]);
     for (const stays of ["30 days", "Backups", "former table", "Keyed hashes", "sent files"])
