@@ -4,16 +4,15 @@ import type { ValueOf } from "#shared/ports/document-kinds.ts";
 import { dayMs } from "#shared/lib/units.ts";
 import type { DialerDeps } from "../runtime/context.ts";
 
-/** Time for which a lost account of the plan is remembered: the numbers of its calls are erased within hours. */
+/** Time for which a lost account of the plan is remembered: its calls have a result, and no number, within hours. */
 const knownMs = 2 * dayMs;
 
-/** Accounts whose calls may keep their numbers after they were placed, or whose analyses may have opt-outs. */
+/** Accounts of the plan whose calls await their results. */
 type KnownAccounts = Pick<ValueOf<"sweep">, "accounts">;
 
 /**
  * Sends a message for each account with placed calls whose results or analyses are due, and one for all accounts of test
- * calls. Accounts that had agents with `retry` or `callBacks`, or whose providers record opt-outs, get messages for two
- * days after the plan has lost them.
+ * calls. Accounts get messages for two days after the plan has lost them, as clients await the ends of their calls.
  *
  * @returns the accounts that the next sweep is to know
  */
@@ -35,16 +34,19 @@ export async function sendPolls(
     ),
   );
   const sentAt = clock.now();
-  const seen = planned
-    .filter((account) => mayFollow || recording.has(account))
-    .map((account) => [account, sentAt] as const);
+  const seen = planned.map((account) => [account, sentAt] as const);
   const all = Object.entries({ ...former, ...Object.fromEntries(seen) });
   const plannedAt = Object.fromEntries(all.filter(([, at]) => at > sentAt - knownMs));
   const known = Object.keys(plannedAt);
   const accounts = [...new Set([...planned, testAccounts, ...known])];
+  // Its agents may have had `retry` or `callBacks`.
+  const isLost = (account: string) => !planned.includes(account);
+  const analyzed = known.filter(
+    (account) => mayFollow || recording.has(account) || isLost(account),
+  );
   const keys = [
     ...accounts.map((account) => resultsLane({ account })),
-    ...known.map((account) => analysesLane({ account })),
+    ...analyzed.map((account) => analysesLane({ account })),
   ];
   const heads = await ledger.due({ lanes: keys.map((key) => ({ key })), until: sentAt, each: 1 });
   const due = new Set(keys.filter((_, index) => heads[index]?.length === 1));

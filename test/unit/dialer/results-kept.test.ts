@@ -147,6 +147,21 @@ describe("a placed call", () => {
     expect(await rowOf(bench, call)).toEqual(row);
   });
 
+  it("is unknown within hours if the plan loses the account of a live call, as its client awaits an end", async () => {
+    const events = { "*": { url: "http://127.0.0.1:9/events", types: ["call.ended"] } };
+    const bench = createBench({}, { events });
+    const call = aCallNow(bench);
+    await sendEach(bench, call);
+    await bench.deliver();
+    await pollAfter(bench, 1);
+    const other = { provider: "vapi", agent: "a", from: "n" };
+    bench.changePlan({ agents: { agent_sales: other }, results: {}, events });
+    bench.record = boom;
+    for (let hour = 0; hour < 5; hour++) await pollAfter(bench, 60);
+    expect(await rowOf(bench, call)).toMatchObject({ result: { status: "unknown" }, dueAt: null });
+    expect(bench.posted.map(({ body }) => body.type)).toEqual(["call.ended"]);
+  });
+
   it("is neither asked about nor looked up once results are off", async () => {
     const bench = createDialerBench({ plan: { ...twilio, results: {} } });
     bench.answer = async () => ({ kind: "placed", providerCallId: "CA_1" });
