@@ -17,7 +17,7 @@ import { distinctKeys } from "#shared/rules/rule.ts";
 /** Documents of one page, and maximum pages of a kind: closed breakers stay for a week among the open ones. */
 const pageDocuments = 500;
 const pagesMax = 4;
-/** Maximum calls that are looked at, and maximum clients that a need names. */
+/** Maximum real calls that are looked at, and maximum clients that a need names. */
 const reviewedMax = 100;
 export const clientsMax = 20;
 
@@ -141,9 +141,29 @@ function pauseTexts({ reason, until }: Pick<ValueOf<"pause">, "reason" | "until"
   return { means: means + why + end, fix };
 }
 
+/** Pages of calls that need review that are read beyond those of test calls. */
+const reviewPagesMax = 10;
+
+/** Returns the oldest calls that wait for a decision. Test calls, which often nobody decides, never hide the others. */
+async function readReviews({
+  ledger,
+}: RouteDeps): Promise<{ rows: CallRow[]; next: string | undefined }> {
+  const rows: CallRow[] = [];
+  let next: string | undefined;
+  for (let page = 0; page < reviewPagesMax; page++) {
+    const query = { state: "NEEDS_REVIEW", after: next, limit: reviewedMax } as const;
+    const listed = await ledger.listOldest(query);
+    rows.push(...listed.rows);
+    ({ next } = listed);
+    const isFull = rows.filter(({ mode }) => mode === "live").length >= reviewedMax;
+    if (next === undefined || isFull) break;
+  }
+  return { rows, next };
+}
+
 /** Finds calls that wait for a decision, by their account and reason: the oldest, as the review shows them. */
-async function findReviews({ ledger }: RouteDeps): Promise<KnownNeed[]> {
-  const { rows, next } = await ledger.listOldest({ state: "NEEDS_REVIEW", limit: reviewedMax });
+async function findReviews(deps: RouteDeps): Promise<KnownNeed[]> {
+  const { rows, next } = await readReviews(deps);
   const accountOf = ({ route }: CallRow) => route?.account ?? null;
   const groups = Map.groupBy(rows, (row) => JSON.stringify([accountOf(row), row.reason]));
   return [...groups].flatMap(([key, own]) => {

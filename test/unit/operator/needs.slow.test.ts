@@ -1,3 +1,4 @@
+import { type Route, toSandboxRoute } from "#shared/calls/call-request.ts";
 import { toAccountName } from "#shared/calls/ids.ts";
 import { describe, expect, it } from "vitest";
 import type { Needs } from "#functions/operator/needs.ts";
@@ -98,6 +99,21 @@ describe("what needs a person", () => {
       },
     ]);
     expect(needs.every(({ means, fix }) => means.length > 10 && fix.length > 10)).toBe(true);
+  });
+
+  it("is a real call to review, however many test calls were left to a person before", async () => {
+    const { ask, ledger, documents } = createBench();
+    const retell = { provider: "retell", account: toAccountName("retell") } as const;
+    const reviewed = (client: string, route: Route, count: number, acceptedAt: number) => {
+      const calls = Array.from({ length: count }, () => aCall({ client, acceptedAt }));
+      return calls.map((call) => rowIn("NEEDS_REVIEW", call, { route, at: acceptedAt }));
+    };
+    const sandbox = toSandboxRoute("test:crm", retell);
+    const tests = reviewed("test:crm", sandbox, 250, now - 9 * minuteMs);
+    await writeRows([...tests, ...reviewed("crm", retell, 2, now - minuteMs)], ledger, documents);
+    const { needs } = await ask();
+    const found = needs.find(({ account }) => account === "retell");
+    expect(found).toMatchObject({ kind: "review", clients: ["crm"], calls: 2, calls_max: null });
   });
 
   it("is not a breaker by which a provider only slows calls down", async () => {
