@@ -44,6 +44,11 @@ export function isSpent({ statementsLeft }: Pick<DialerDeps, "statementsLeft">):
   return statementsLeft() <= reservedStatements;
 }
 
+/** Names the list that has the calls of a route, whatever number of a pool they came from. */
+function listOf({ route }: OpenRow): string {
+  return JSON.stringify(Object.entries(route).filter(([name]) => name !== "from"));
+}
+
 /**
  * Reads lists of an account's calls, and writes their results. One list usually has the calls of all routes. If not,
  * another is read.
@@ -57,11 +62,11 @@ export async function pollLists(
 ): Promise<readonly OpenRow[]> {
   const { clock, settings, log } = deps;
   let left = rows;
-  const routes = new Map(rows.map(({ route }) => [JSON.stringify(route), route]));
-  for (const [key, route] of routes) {
+  const lists = new Map(rows.map((row) => [listOf(row), row.route]));
+  for (const [list, route] of lists) {
     const { listResults } = settings.providerOf(route);
     // No list has an analysis, and for a call that ended long ago the wait for the analysis would begin early.
-    const own = left.filter((row) => JSON.stringify(row.route) === key && !awaitsAnalysis(row));
+    const own = left.filter((row) => listOf(row) === list && !awaitsAnalysis(row));
     if (listResults === undefined || own.length < listedMin) continue;
     const askedAt = clock.now();
     if (askedAt >= endAt) break;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { nextPollAt } from "#functions/dialer/record/due-times.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import { aCallNow, boom, callsNow, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import { callerIdOf } from "#shared/policy/result-watch.ts";
 import {
   pollAfter,
   pollMinuteAfter,
@@ -121,6 +122,28 @@ describe("the result of a placed call", () => {
       "completed",
       ...calls.slice(1).map(() => "busy"),
     ]);
+  });
+
+  it("is read from one list though the calls came from a pool of numbers, a few from each", async () => {
+    const pool = Array.from({ length: 40 }, (_, n) => `+120255501${String(n).padStart(2, "0")}`);
+    const agent = { ...twilio.agents.agent_sales, from: { pool, pick: "callee" } };
+    const providers = { twilio: { callsPerSecond: 100 } };
+    const bench = createBench({}, { agents: { agent_sales: agent }, providers });
+    const calls = await place(bench, 60);
+    let [lists, asked] = [0, 0];
+    bench.list = async () => {
+      lists += 1;
+      return new Map(calls.map(({ id }) => [`CA_${id}`, completed]));
+    };
+    bench.record = async () => {
+      asked += 1;
+      return completed;
+    };
+    await pollAfter(bench, 3);
+    const { rows } = await bench.deps.ledger.read(calls.map(({ id }) => id));
+    expect(new Set(rows.map(callerIdOf)).size).toBeGreaterThan(20);
+    expect(rows.every(({ result }) => result?.status === "completed")).toBe(true);
+    expect([lists, asked]).toEqual([1, 0]);
   });
 
   it("is asked for one by one if the list cannot be read", async () => {
