@@ -194,7 +194,7 @@ async function settleFound(
 
 /**
  * Writes that a claim has placed the call, though a restore lost it or its own answer said otherwise. The call is
- * counted again.
+ * counted again: its count was lost, too, or given back.
  *
  * @param isRefused true if the claim's own answer said that nothing was placed
  * @returns false if the call was placed under a newer claim, too: an alarm says so, and the newer claim stays. If
@@ -211,14 +211,14 @@ async function proveClaim(
   const claimedAt = row.claimedAt ?? at;
   const pollAt = findNextPollAt({ route, claimedAt }, at, deps);
   const proved = { claim, route, attempt: report.call?.attempt ?? 1, pollAt };
-  const giveBack = isRefused ? await countAgain({ row, claim }, route, deps) : undefined;
+  const giveBack = await countAgain({ row, claim }, route, deps);
   const { changed, conflicts } = await changeRows(
     [row],
     (one, write) => proveClaimPlaced(one, proved, write),
     deps,
   );
   const isProved = changed.length > 0;
-  if (!isProved) await giveBack?.();
+  if (!isProved) await giveBack();
   if (conflicts > 0) throw conflict();
   if (!isProved && wasAnswered(report.result) && !(await endRetries(row, deps))) throw conflict();
   if (!isProved || isRefused || ["REDIALED", "CANCELLED"].includes(state)) {

@@ -19,6 +19,7 @@ import {
   putDocument,
   putIn,
   rowOf,
+  sendEach,
   stateOf,
   webhook,
 } from "#test/support/dialer-calls.ts";
@@ -62,6 +63,20 @@ describe("a signed callback of a claim that a restore has lost", () => {
       expect(bench.eventsOf("call.placed_late")).toHaveLength(isLate ? 1 : 0);
     },
   );
+
+  it("counts the call towards its number's cap, whose entry the restore has lost too", async () => {
+    const plan = { results: {}, maxCalls: { count: 1, days: 1 } };
+    for (const state of ["WAITING", "UNKNOWN", "NEEDS_REVIEW"] as const) {
+      const bench = createDialerBench({ plan });
+      bench.told = async () => ({ kind: "reported", result: busy });
+      await reportLost(bench, await rowFor(bench, state));
+      const again = aCallNow(bench);
+      await sendEach(bench, again);
+      await bench.deliver();
+      expect(bench.dialed).toEqual([]);
+      expect(await rowOf(bench, again)).toMatchObject({ state: "WAITING", reason: "max_calls" });
+    }
+  });
 
   it("leaves a call that was placed under a newer claim, with an alarm", async () => {
     const bench = createBench();
