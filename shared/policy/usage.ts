@@ -120,15 +120,20 @@ export function changedStep(before: CallRow, next: CallRow, at: number): UsageSt
 
 /** Counts a result that has become known. One that comes after `unknown` takes its place. */
 function resultCounters(before: CallRow, next: CallRow): Record<string, number> {
-  const was = before.result?.status;
   const { result } = next;
-  if (result === null || result.status === "live" || result.status === was) return {};
-  const counters: Record<string, number> = {
-    [result.status]: 1,
-    ...lengthCounters(result),
-    ...costCounters(result),
-  };
-  return was === "unknown" ? { ...counters, unknown: -1 } : counters;
+  if (result === null || result.status === "live" || result.status === before.result?.status)
+    return {};
+  const counters = countersOf(result);
+  if (before.result?.status !== "unknown") return counters;
+  const replaced = Object.entries(countersOf(before.result)).map(
+    ([name, n]) => [name, -n] as const,
+  );
+  return sumCounters([counters, Object.fromEntries(replaced)]);
+}
+
+/** Returns what a final result counts: itself, its length and its cost. */
+function countersOf(result: CallResult): Record<string, number> {
+  return { [result.status]: 1, ...lengthCounters(result), ...costCounters(result) };
 }
 
 /** Counts the end of a placed call: its result replaces that it was placed, and a later one replaces `unknown`. */

@@ -97,7 +97,13 @@ const changes: Record<string, Change> = {
     cost: { amount: "0.0421", currency: "USD" },
   }),
   busy: report({ ...nothing, status: "busy" }),
-  lost: report({ ...nothing, status: "unknown" }),
+  // An unknown result keeps the length and the cost that its record has named.
+  lost: report({
+    ...nothing,
+    status: "unknown",
+    seconds: 30,
+    cost: { amount: "0.02", currency: "USD" },
+  }),
 };
 
 /** Applies changes a minute apart, and sums what they add. DIALING's entry is counted by its settlement alone, as in the dialer. */
@@ -136,9 +142,11 @@ describe("the usage of a call", () => {
           const status = row.result?.status;
           for (const one of ["completed", "busy", "unknown"])
             expect([one, sums[one] ?? 0]).toEqual([one, status === one ? 1 : 0]);
-          expect(sums["seconds"] ?? 0).toBe(status === "completed" ? 61 : 0);
-          const cost = { amount: "0.0421", currency: "USD" };
-          expect(costsIn(sums)).toEqual(status === "completed" ? [cost] : []);
+          const seconds = { completed: 61, unknown: 30 };
+          const millionths = { completed: 42_100, unknown: 20_000 };
+          const known = status === "completed" || status === "unknown" ? status : undefined;
+          expect(sums["seconds"] ?? 0).toBe(known === undefined ? 0 : seconds[known]);
+          expect(sums["cost USD"] ?? 0).toBe(known === undefined ? 0 : millionths[known]);
           const ends = endsIn(noon, sums);
           const isOver =
             !states[row.state].open && row.state !== "NEEDS_REVIEW" && row.dueAt === null;
