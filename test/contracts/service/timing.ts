@@ -5,7 +5,7 @@ import { callsTo, post, type ServiceBench } from "./setup.ts";
 /** Headers that say when calls are dialed. */
 export function itDialsWhenHeadersSay(bench: ServiceBench): void {
   it("dials no call before Call-Not-Before, and then the urgent ones first", async () => {
-    const at = Date.now() + 8_000;
+    const at = Date.now() + 12_000;
     const [calls, sent] = [callsTo("paced", 8), { "call-not-before": new Date(at).toISOString() }];
     const [others, urgent] = [calls.slice(0, 5), calls.slice(5)];
     const asked = [
