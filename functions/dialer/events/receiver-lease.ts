@@ -6,6 +6,11 @@ import { dayMs } from "#shared/lib/units.ts";
 
 /** Time after which an unended lease lapses: enough for a request and the write of its answer. */
 const leaseMs = 45_000;
+/**
+ * Maximum time from now to a receiver's next request. A turn leaves at most eleven seconds, at the slowest pace; a time beyond
+ * was written by a clock that is ahead, perhaps by hours.
+ */
+const nextMsMax = 30_000;
 /** Life of a receiver's document after its last turn. */
 const storedMs = dayMs;
 
@@ -43,7 +48,8 @@ export function leaseIn(
   const { clock, sweepSeconds } = deps;
   const key = receiverKeyOf(name);
   const current = read.get("receiver", name);
-  const { leaseUntil = 0, nextAt = 0, isSlow = false } = current?.value ?? {};
+  const { leaseUntil = 0, isSlow = false } = current?.value ?? {};
+  const nextAt = Math.min(current?.value.nextAt ?? 0, clock.now() + nextMsMax);
   let seen = current?.version ?? null;
   const write = async (value: ValueOf<"receiver">) => {
     const lease = { ...key, value, expiresAt: clock.now() + storedMs };

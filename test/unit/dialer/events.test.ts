@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { receiverKeyOf } from "#functions/dialer/events/receiver-lease.ts";
 import { parseRow, toStoredRow } from "#shared/ports/stored-row.ts";
 import {
   createEventsBench,
@@ -10,7 +11,14 @@ import {
   toldTo,
   typesOf,
 } from "#test/support/events-bench.ts";
-import { aCallNow, callsNow, putIn, rowOf, sendEach } from "#test/support/dialer-calls.ts";
+import {
+  aCallNow,
+  callsNow,
+  putDocument,
+  putIn,
+  rowOf,
+  sendEach,
+} from "#test/support/dialer-calls.ts";
 import {
   busy,
   completed,
@@ -191,6 +199,16 @@ describe("events of a call", () => {
 });
 
 describe("delivering an event", () => {
+  it("waits no longer for the receiver's next request than its pace demands, whoever wrote its time", async () => {
+    const bench = createEventsBench();
+    await sendEach(bench, aCallNow(bench));
+    await bench.simulate(5, { firstSweepSeconds: 1000 });
+    const nextAt = bench.now() + hourMs; // by a clock that was an hour ahead
+    await putDocument(bench, receiverKeyOf("*"), { leaseUntil: 0, nextAt, isSlow: false });
+    await deliverFor(bench, 2);
+    expect(bench.posted.map(({ body }) => body.type)).toContain("call.placed");
+  });
+
   it(
     "is tried ten times over three days under one id, then left to the operator",
     inSlowTier,
