@@ -24,7 +24,7 @@ export interface EraseDeps extends ListDeps {
 export interface Erased {
   /** Number of rows erased now. */
   erased: number;
-  /** Those of them whose calls waited, and are cancelled by it. The caller counts their ends. */
+  /** Rows of calls that waited and that the erasure has cancelled. The caller counts their ends. */
   cancelled: CallRow[];
   /** Ids of calls under way: their rows are erased when they settle. */
   pending: string[];

@@ -66,15 +66,13 @@ export function describeResults(bench: ProviderBench, results: ResultsUnderTest)
 
   const { proof } = results;
   const unanswered = fixtures.filter(({ result }) => unansweredStatuses.has(result.status));
-  it.skipIf(proof === undefined)(
-    "reads a call that was answered as completed, whatever its record says of the end",
-    async () => {
+  if (proof !== undefined)
+    it("reads a call that was answered as completed, whatever its record says of the end", async () => {
       for (const { says, record } of unanswered) {
         const { result } = await read({ ...record, ...proof });
         expect(result, says).toMatchObject({ status: "completed", answeredAt: talk.answeredAt });
       }
-    },
-  );
+    });
 
   it("returns no result if the record is missing, or is another call's or attempt's", async () => {
     const [fixture] = fixtures;

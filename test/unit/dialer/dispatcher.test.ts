@@ -217,7 +217,7 @@ describe("a dispatcher", () => {
     });
     await bench.simulate(5);
     expect(bench.dialed.map(({ call }) => call.id)).toEqual([open?.id]);
-    // Those whose rows come first do not hold up one whose open rows stand behind a few others.
+    // Clients whose first rows may not go do not hold up a client whose open rows stand behind a few closed ones.
     const [behind] = await putWaiting(bench, 1, 0, {
       client: "c",
       request: { ...request, ...inUtc(1) },
